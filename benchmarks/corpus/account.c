@@ -1,5 +1,5 @@
-// A checker counts a deposit as a withdrawal, which shows only if both have been made. Nobody joins: the program may
-// end before that.
+// A checker counts a deposit as a withdrawal, which shows only if both have been made. Threads are not joined: the program
+// may end before that.
 #include "corpus.h"
 
 enum { FIRST = 1, PAID_IN = 2, TAKEN_OUT = 4 };

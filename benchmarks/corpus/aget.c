@@ -1,5 +1,5 @@
-// A download in parts, each thread with its own offset, and a total. What is saved when the user interrupts are offsets and
-// total of different moments.
+// A download in parts, each thread with its own offset, and a total. When the user interrupts it, the saved offsets and
+// total are inconsistent.
 #include "corpus.h"
 
 enum { PARTS = 2, BLOCKS = 3 };

@@ -1,4 +1,4 @@
-// A worker looks whether the driver is being stopped and only then says that it is at work. In between the driver is
+// A worker checks that the driver is not being stopped and only then registers itself. In between the driver is
 // stopped.
 #include "corpus.h"
 #include <stdatomic.h>

@@ -1,5 +1,5 @@
-// Two groups of threads share a resource: the first of a group takes it, the last gives it back, and each group counts
-// its members under the same mutex. Who waits for the resource holds the mutex that the others need to give it back.
+// Two groups of threads share a resource: the first of a group takes it, the last releases it, and each group counts
+// its members under the same mutex. A thread that waits for the resource holds the mutex that others need to release it.
 #include "corpus.h"
 
 static lock_t counting = LOCK_INIT, resource = LOCK_INIT;

@@ -1,5 +1,5 @@
-// A sender and a receiver take turns by two flags. A round in which it is not one's turn still counts, so that the
-// receiver expects another number than was sent.
+// A sender and a receiver take turns through two flags. A round out of turn still counts, so that the receiver expects
+// another number than was sent.
 #include "corpus.h"
 
 enum { ROUNDS = 7, SIZE = 10 };

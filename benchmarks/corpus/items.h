@@ -1,4 +1,4 @@
-/* What the programs with a work-stealing queue share: who has taken which item. */
+/* Shared by the programs with a work-stealing queue: records which thread has taken which item. */
 #ifndef ITEMS_H
 #define ITEMS_H
 

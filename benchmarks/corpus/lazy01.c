@@ -1,4 +1,4 @@
-// A third thread does not expect that both others have been there before it.
+// A third thread does not expect that both others have run before it.
 #include "corpus.h"
 
 static lock_t mutex = LOCK_INIT;

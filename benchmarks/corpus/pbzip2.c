@@ -1,4 +1,4 @@
-// The main thread frees a queue and its mutex as soon as all blocks are done; a consumer that has counted the last one still
+// The main thread frees a queue and its mutex as soon as all blocks are done; the consumer that counted the last one still
 // has to unlock that mutex.
 #include "corpus.h"
 #include <sched.h>

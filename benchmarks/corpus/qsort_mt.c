@@ -1,5 +1,5 @@
-// A sort that hands parts of the array to idle threads of a pool. Whether one is idle is read without the lock, so two
-// threads may hand work to the same one, and a part stays unsorted.
+// A sort that hands parts of the array to idle threads of a pool. The idle flag is read without the lock, so two threads
+// may hand work to the same one, and a part stays unsorted.
 #include "corpus.h"
 
 enum { WORKERS = 2, SIZE = 6 };

@@ -1,5 +1,5 @@
-// A producer fills a queue once a flag allows it, and notes what it put in; the consumer compares. A round in which
-// there is nothing to take still counts as one taken.
+// A producer fills a queue once a flag allows it, and records the items; the consumer compares. A round in which the
+// queue is empty still counts as one item taken.
 #include "corpus.h"
 
 enum { ROUNDS = 20 };

@@ -1,6 +1,6 @@
-// A stack of indices without a lock. Pop marks the top item by taking its link away and puts the link back if it loses the
-// race for the head; with three threads and five switches an item that was popped and pushed again gets a stale link, and
-// two threads come to own the same item.
+// A lock-free stack of indices. Pop marks the top item by clearing its link and restores the link if it loses the race
+// for the head; with three threads and five switches an item that was popped and pushed again gets a stale link, and
+// two threads own the same item.
 #include "corpus.h"
 #include <sched.h>
 #include <stdatomic.h>

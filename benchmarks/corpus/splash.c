@@ -1,5 +1,5 @@
-// Main and a worker each do BLOCKS blocks of work. The macro by which main waits for the end does not wait, and main
-// reads how much was done too early.
+// Main and a worker each do BLOCKS blocks of work. The macro with which main waits for the end does not wait, and main
+// reads the result too early.
 #include "corpus.h"
 #include <sched.h>
 

@@ -1,4 +1,4 @@
-// A flag tells that something was pushed, and is never taken back: whoever pops faster than the other pushes finds an
+// A flag records that something was pushed, and is never reset: a thread that pops faster than the other pushes finds an
 // empty stack.
 #include "corpus.h"
 

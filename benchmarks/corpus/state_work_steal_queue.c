@@ -1,5 +1,5 @@
 // The work-stealing queues of work_steal_queue.c and, with -DINTERLOCKED, interlocked_work_steal_queue.c as state machines:
-// each call of `advance` does one access to the queue, and where a machine stands is in memory that others could see.
+// each call of `advance` does one access to the queue, and the state of a machine is in memory visible to others.
 #include "items.h"
 
 enum state {

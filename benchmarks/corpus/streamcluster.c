@@ -1,5 +1,5 @@
-// A master opens a gate for each phase and closes it after a barrier. A worker that comes round first finds the gate of the
-// last phase still open; a second barrier would have kept it back.
+// A master opens a gate for each phase and closes it after a barrier. The first worker to return finds the gate of the
+// last phase still open; a second barrier would have stopped it.
 #include "corpus.h"
 
 enum { WORKERS = 3, PHASES = 2 };

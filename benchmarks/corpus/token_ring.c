@@ -1,5 +1,5 @@
-// Three threads each pass on what the one before has; the fourth expects the value to have gone round. Nobody waits for
-// anybody.
+// Three threads each copy the value of the previous one; the fourth expects the value to have gone round. No thread
+// waits for another.
 #include "corpus.h"
 
 static lock_t mutex = LOCK_INIT;

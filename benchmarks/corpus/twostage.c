@@ -1,4 +1,4 @@
-// Writers update two fields that belong together, each under its own lock; a reader comes in between. No access races.
+// Writers update two related fields, each under its own lock; a reader runs in between. No access races.
 #include "corpus.h"
 
 #if N > 1

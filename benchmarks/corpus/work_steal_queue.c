@@ -1,6 +1,6 @@
 // A double-ended queue: its owner pushes and pops at the tail, others steal at the head under a spin lock. Owner and thief
-// see from head and tail whether they are after the same item, if each moves its end first and looks then. Here the
-// thief looks first.
+// detect from head and tail that they want the same item, provided that each moves its end first and looks then. Here
+// the thief looks first.
 #include "items.h"
 
 static volatile long head, tail;

@@ -1,11 +1,11 @@
-%% What strategies find in the planted programs, and what a run costs.
+%% Measures the share of runs in which strategies find the planted bugs, and the cost of a run.
 %%
-%%   measure:ratios(Runs)      a table: of how many runs each program fails under each strategy
+%%   measure:ratios(Runs)      a table: the share of failing runs of each program under each strategy
 %%   measure:ratios(Runs, Specs)
-%%   measure:speed()           operations and runs a second
-%%   measure:growth(Runs)      memory, atoms, processes and tables before and after so many runs
-%%   measure:change_points(Runs)   what conflict analysis gains for PCT of several depths where its change points do harm, and where they fall elsewhere
-%%   measure:replays(Failures, Times)   so many failing runs of each program, each made again so often in VMs with one and with four schedulers
+%%   measure:speed()           operations and runs per second
+%%   measure:growth(Runs)      memory, atoms, processes and tables before and after this many runs
+%%   measure:change_points(Runs)   the gain of conflict analysis for PCT of several depths, with change points that do harm and without
+%%   measure:replays(Failures, Times)   replays this many failing runs of each program this many times, in VMs with one and with four schedulers
 -module(measure).
 -export([ratios/1, ratios/2, change_points/1, speed/0, growth/1, replays/2, same/2, ping/0, empty/0, call/0, switch/0]).
 
@@ -38,12 +38,12 @@ change_points(Runs) ->
     [io:format("| ~s | ~s |~s~s~n", [F, Spec, ratio(explore(F, Spec, Runs)), ratio(explore(F, "conflict:" ++ Spec, Runs))])
      || F <- [bug_busy_leader, booted_leader], Spec <- Specs].
 
-%% ---- programs that only cost
+%% ---- programs for measuring cost only
 
 empty() -> ok.
 call() -> P = planted_server(), [gen_server:call(P, {get, n}) || _ <- lists:seq(1, 10)].
 planted_server() -> {ok, P} = gen_server:start_link(planted, #{}, []), P.
-%% A thousand messages of a process to itself: operations without a switch.
+%% A process sends itself a thousand messages: operations without a switch.
 ping() -> [begin self() ! N, receive N -> ok end end || N <- lists:seq(1, 1000)].
 %% A thousand round trips between two processes.
 switch() -> S = self(), P = spawn(fun F() -> receive N -> S ! N, F() end end), [begin P ! N, receive N -> ok end end || N <- lists:seq(1, 1000)].
@@ -74,7 +74,7 @@ growth(Runs) ->
     Make(Runs),
     io:format("before ~w~nafter ~w runs ~w~n", [Before, Runs, Show()]).
 
-%% Of the whole process, in kilobytes: the engine's memory is not that of the VM.
+%% Memory of the whole process, in kilobytes: the engine's memory is not part of the VM's.
 resident() ->
     {ok, Text} = file:read_file("/proc/self/statm"),
     [_, Pages | _] = string:lexemes(binary_to_list(Text), " "),
@@ -95,7 +95,7 @@ replays(Failures, Times) ->
      end || Schedulers <- ["1", "4"]],
     ok = file:del_dir_r(Folder).
 
-%% Files with the first failing runs of a program.
+%% Writes the first failing runs of a program to files.
 failing(_, _, 0, _) -> [];
 failing(F, Folder, Left, First) ->
     File = filename:join(Folder, lists:concat([F, "-", Left, ".json"])),
@@ -103,7 +103,7 @@ failing(F, Folder, Left, First) ->
         raddle:explore({planted, F}, #{strategy => "pos", runs => 10000, first => First, file => File, nodes => ['a@x', 'b@x', 'c@x']}),
     [File | failing(F, Folder, Left - 1, Run + 1)].
 
-%% Replays that were not what the file has, or not failing.
+%% Returns the replays that differ from their file, or do not fail.
 same(Files, Times) ->
     [{File, Other} || File <- Files, _ <- lists:seq(1, Times), Other <- [raddle:replay(File)],
                       case Other of #{divergence := none, verdict := {failed, _, _, _, _}} -> false; _ -> true end].

@@ -1,15 +1,15 @@
-%% mnesia as Debian ships it, on several nodes, with one of them restarting. The first node is the one of the test; the second is the one that
-%% restarts. A test fails if what mnesia promises does not hold: what was committed is there, a schema transaction that has succeeded is one everywhere, and
+%% mnesia as Debian ships it, on several nodes, one of which restarts. The test runs on the first node; the second one
+%% restarts. A test fails if a guarantee of mnesia is violated: committed data exists, a schema transaction that has succeeded is visible everywhere, and
 %% every request is answered.
 %%
-%%   commits/0, commits_ram/0     transactions while the other node crashes and comes back
+%%   commits/0, commits_ram/0     transactions while the other node crashes and restarts
 %%   add_copy/0                   a copy of a table is added on a node whose mnesia restarts (the thesis's mnesia-1)
 %%   del_copy/0                   a copy of a table is removed from a node whose mnesia restarts (the thesis's mnesia-2)
 %%   add_copy_crash/0, del_copy_crash/0   the same with a node that crashes
 -module(mnesia_nodes).
 -export([boot/0, commits/0, commits_ram/0, add_copy/0, add_copy_crash/0, del_copy/0, del_copy_crash/0]).
 
-%% Everything is answered long before that on a clock that stands still while something can be done.
+%% A generous timeout, because the clock stands still while anything can run.
 -define(LONG, 3600000).
 
 boot() -> boot(disc_copies, [node() | nodes()]).
@@ -23,7 +23,7 @@ boot(Type, Copies) ->
     [ok = rpc:call(Node, mnesia, wait_for_tables, [[counter], ?LONG]) || Node <- Nodes],
     Nodes.
 
-%% Runs functions at the same time, and tells what they return.
+%% Runs functions concurrently, and returns their results.
 both(Funs) ->
     Self = self(),
     Workers = [spawn_monitor(fun() -> Self ! {self(), Fun()} end) || Fun <- Funs],
@@ -52,7 +52,7 @@ commits(Type) ->
     Read = fun() -> mnesia:read(counter, n) end,
     [{atomic, [{counter, n, 6}]} = rpc:call(Node, mnesia, transaction, [Read]) || Node <- Nodes].
 
-%% The node is away for a moment.
+%% Restarts the node.
 crash(Node) ->
     raddle:crash(Node),
     Self = self(),
@@ -62,7 +62,7 @@ crash(Node) ->
     end),
     receive {back, ok, ok} -> ok; {back, Start, Wait} -> exit({not_back, Start, Wait}) after ?LONG -> exit(not_back) end.
 
-%% mnesia is away for a moment.
+%% Restarts mnesia.
 restart(Node) ->
     stopped = rpc:call(Node, mnesia, stop, []),
     ok = rpc:call(Node, mnesia, start, []),
@@ -86,7 +86,7 @@ del_copy(Away) ->
     [Deleted, ok] = both([fun() -> mnesia:del_table_copy(counter, Other) end, fun() -> Away(Other) end]),
     agree(case Deleted of {atomic, ok} -> [First]; {aborted, _} -> [First, Other] end).
 
-%% All nodes say that these have copies of the table.
+%% Checks that all nodes report copies of the table on these nodes.
 agree(Wanted) ->
     Said = [{Node, lists:sort(rpc:call(Node, mnesia, table_info, [counter, disc_copies]))} || Node <- [node() | nodes()]],
     case [wrong || {_, Copies} <- Said, Copies =/= lists:sort(Wanted)] of

@@ -1,4 +1,4 @@
-%% Small OTP programs with one planted bug each. Every exported function without arguments whose name begins with bug_ is a test that fails
+%% Small OTP programs with one planted bug each. Every exported function of arity 0 whose name begins with bug_ is a test that fails
 %% under some schedules; those that begin with ok_ are the same programs without the bug, and never fail.
 -module(planted).
 -behaviour(gen_server).
@@ -23,7 +23,7 @@ bug_lost_update() -> updates(fun(P) -> V = gen_server:call(P, {get, n}), ok = ge
 ok_lost_update() -> updates(fun(P) -> ok = gen_server:call(P, {add, n, 1}) end).
 updates(Update) -> {ok, P} = gen_server:start_link(?MODULE, #{}, []), many(2, fun(_) -> Update(P) end), 2 = gen_server:call(P, {get, n}).
 
-%% A server is started on demand by whoever needs it first.
+%% The first client that needs a server starts it on demand.
 bug_registration() -> many(2, fun(_) -> ok = gen_server:call(ensure(whereis(demand)), {set, a, 1}) end, true).
 many(N, Fun, true) ->
     Ms = [spawn_monitor(fun() -> Fun(I) end) || I <- lists:seq(1, N)],
@@ -36,7 +36,7 @@ ok_registration() ->
                 ok = gen_server:call(P, {set, a, 1})
             end, true).
 
-%% A client does not expect that a supervised server is away for a moment.
+%% A client does not expect that a supervised server may be restarting.
 bug_restart() -> restarts(fun() -> gen_server:call(store, {get, n}) end).
 ok_restart() -> restarts(fun() -> retry(20) end).
 retry(0) -> exit(gave_up);
@@ -49,7 +49,7 @@ restarts(Client) ->
     receive {'DOWN', M1, process, _, _} -> ok end,
     unlink(Sup), exit(Sup, shutdown).
 
-%% Looks whether a key is in a table before it inserts it.
+%% Checks that a key is not in a table before inserting it.
 bug_check_then_act() -> acts(fun(T, I) -> case ets:member(T, k) of true -> lost; false -> ets:insert(T, {k, I}), won end end).
 ok_check_then_act() -> acts(fun(T, I) -> case ets:insert_new(T, {k, I}) of false -> lost; true -> won end end).
 acts(Act) ->
@@ -57,7 +57,7 @@ acts(Act) ->
     [spawn(fun() -> S ! Act(T, I) end) || I <- [1, 2, 3]],
     1 = length([won || _ <- [1, 2, 3], receive X -> X end =:= won]).
 
-%% A timer is cancelled, but its message may be there already, and is taken for that of the next one.
+%% A timer is cancelled, but its message may have arrived already, and is mistaken for that of the next one.
 bug_stale_timer() -> timers(fun(T) -> erlang:cancel_timer(T) end).
 ok_stale_timer() -> timers(fun(T) -> erlang:cancel_timer(T) =:= false andalso receive tick -> ok after 0 -> ok end end).
 timers(Cancel) ->
@@ -77,7 +77,7 @@ replies(Ask) ->
     spawn(fun() -> L ! stop end),
     Ask(L).
 
-%% Three participants commit; that one is gone is taken for its consent.
+%% Three participants commit; the loss of one is treated as its consent.
 bug_commit() -> commits(fun(yes) -> yes; ({down, _}) -> yes end).
 ok_commit() -> commits(fun(yes) -> yes; ({down, normal}) -> yes; ({down, _}) -> no end).
 commits(Count) ->
@@ -93,14 +93,14 @@ commits(Count) ->
     end.
 participant(T, I) -> receive {prepare, C} -> ets:insert(T, {I}), C ! {vote, self()} end.
 
-%% Two leaders on nodes of their own; the second takes over when it hears of the end of the first, whose last word to a follower on a third
-%% node may be on its way still.
+%% Two leaders on separate nodes; the second takes over when it is notified of the end of the first, whose last message to a follower on a third
+%% node may still be in flight.
 bug_leader() -> leads(fun(Term, _) -> Term end, 0).
 ok_leader() -> leads(fun(Term, Known) -> max(Term, Known) end, 0).
-%% The same among much that concerns nobody else.
+%% The same with many unrelated operations.
 bug_busy_leader() -> leads(fun(Term, _) -> Term end, 20).
 ok_busy_leader() -> leads(fun(Term, Known) -> max(Term, Known) end, 20).
-%% The same after 1,500 operations of the test alone, as if a system had to boot. Not one of the table's programs: measure:change_points/1 uses it.
+%% The same after 1,500 operations of the test alone, as if a system booted. Not in the table: measure:change_points/1 uses it.
 booted_leader() -> works(1500), bug_busy_leader().
 leads(Follow, Work) ->
     S = self(),
@@ -118,8 +118,8 @@ works(N) -> T = ets:new(t, [public]), [ets:insert(T, {I}) || I <- lists:seq(1, N
 
 %% ---- nodes that fail
 
-%% A leader on one node crashes and is replaced by a new one there. A member on a third node hears of the new leader from the test, perhaps before the notice that
-%% the old one is gone, and takes that notice for one about the new leader.
+%% A leader on one node crashes and is replaced by a new one there. A member on a third node learns of the new leader from the test, perhaps before the
+%% notification that the old one is gone, and applies that notification to the new leader.
 bug_election() -> elects(fun(_, _) -> true end).
 ok_election() -> elects(fun(Gone, Leader) -> Gone =:= Leader end).
 elects(IsLeader) ->
@@ -148,8 +148,8 @@ member(Leader, Watch, IsLeader) ->
         {who, P} -> P ! {leader_is, Leader}
     end.
 
-%% A client waits for the answer of a leader on another node. It asks to hear of nodes that go away only after it has sent its request, and so may miss that
-%% the leader has gone with it.
+%% A client waits for the answer of a leader on another node. It subscribes to node-down messages only after it has sent its request, and so may miss that
+%% the leader is gone.
 bug_missed_nodedown() -> asks(fun(L) -> L ! {req, self()}, net_kernel:monitor_nodes(true), receive {reply, X} -> X; {nodedown, 'b@x'} -> again end end).
 ok_missed_nodedown() -> asks(fun(L) -> monitor_node('b@x', true), L ! {req, self()}, receive {reply, X} -> X; {nodedown, 'b@x'} -> again end end).
 asks(Ask) ->
@@ -157,7 +157,7 @@ asks(Ask) ->
     spawn(fun() -> raddle:crash('b@x') end),
     Ask(L).
 
-%% A change is committed on two nodes, each of which writes it to its disk. That a node is gone is taken for its acknowledgement, and the node comes back
+%% A change is committed on two nodes, each of which writes it to its disk. The loss of a node is treated as its acknowledgement, and the node restarts
 %% without the change.
 bug_schema() -> changes(fun(_) -> ok end).
 ok_schema() -> changes(fun(Commit) -> receive {back, P} -> Commit(P) end end).

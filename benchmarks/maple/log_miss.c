@@ -1,5 +1,5 @@
-// A log is closed and opened again when it is full; who writes meanwhile finds it closed, and what was written to the database is
-// not in the log. After the description of MySQL's bug 791.
+// A log is closed and opened again when it is full; a thread that writes meanwhile finds it closed, and its change of the database
+// is not in the log. After the description of MySQL's bug 791.
 #include "../corpus/corpus.h"
 
 enum { WRITERS = 2, ROWS = 2 };
@@ -18,7 +18,7 @@ static void *insert(void *unused) {
         if (is_open) logged++;
         unlock(&log_lock);
 #else
-        // To look without the lock is what makes it fast.
+        // Reading without the lock is the optimization.
         if (is_open) {
             lock(&log_lock);
             logged++;

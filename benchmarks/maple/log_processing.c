@@ -1,5 +1,5 @@
-// A thread goes through the messages of a log while another one sweeps it: a message that was there when it was counted is gone
-// when it is read. After the description of LogProc&Sweep in the literature on atomicity.
+// A thread processes the messages of a log while another one sweeps it: a message that was counted is gone when it is
+// read. After the description of LogProc&Sweep in the literature on atomicity.
 #include "../corpus/corpus.h"
 
 enum { MESSAGES = 3 };

@@ -1,4 +1,4 @@
-// Two threads carry out commands, a letter each: their arguments. A sale that is counted may be lost: its number is read in one
+// Two threads execute commands, one letter each, from their arguments. A counted sale may be lost: its number is read in one
 // critical section and written in the next.
 #include "../corpus/corpus.h"
 

@@ -1,8 +1,8 @@
 //! Measures the strategy `maple` on programs of the corpus and prints Markdown.
 //!
-//! `cargo build --release -p raddle-cli && cargo run --release -p benchmark-maple [PICTURE.svg]` from the root of the repository;
-//! it takes the `raddle` that lies beside its own executable. All counts follow from seeds; only the times of the memory's
-//! part depend on the machine.
+//! `cargo build --release -p raddle-cli && cargo run --release -p benchmark-maple [PICTURE.svg]` from the
+//! root of the repository; it uses the `raddle` next to its own executable. All counts depend on seeds only;
+//! only the times of the store's part depend on the machine.
 
 mod picture;
 mod published;
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-/// A program and how it is compiled.
+/// A program and its compilation.
 type Program = (&'static str, &'static str, &'static str);
 
 /// Name, source and definitions.
@@ -41,37 +41,37 @@ const PROGRAMS: &[Program] = &[
     ("log_miss", "../maple/log_miss", ""),
 ];
 
-/// Those whose coverage is followed run by run.
+/// The programs whose coverage is recorded run by run.
 const FOLLOWED: &[&str] =
     &["account", "bluetooth_driver", "circular_buffer", "aget", "queue", "token_ring", "qsort_mt"];
 
 const STRATEGIES: &[&str] =
     &["maple", "pct:depth=3", "pct-large", "random-delay", "random-walk", "pos", "chess"];
 
-/// The paper's averages of exposed in predicted iRoots, in percent, for idioms 1 to 5.
+/// The paper's averages of exposed per predicted iRoots, in percent, for idioms 1 to 5.
 const PUBLISHED: [u32; 5] = [28, 17, 9, 10, 9];
 
-/// The most runs of a search.
+/// The largest number of runs of a search.
 const RUNS: &str = "3000";
 
 struct Bench {
     raddle: PathBuf,
     corpus: PathBuf,
-    /// Where failures and stores go.
+    /// The folder for failures and stores.
     scratch: PathBuf,
 }
 
 impl Bench {
     fn new() -> Bench {
         let raddle = std::env::current_exe().expect("a program has a path").with_file_name("raddle");
-        assert!(raddle.exists(), "{} is missing; cargo build --release -p raddle-cli", raddle.display());
+        assert!(raddle.exists(), "{} is missing; run cargo build --release -p raddle-cli", raddle.display());
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         let scratch = std::env::temp_dir().join(format!("raddle-maple-{}", std::process::id()));
-        std::fs::create_dir_all(&scratch).expect("a folder can be made");
+        std::fs::create_dir_all(&scratch).expect("the folder can be created");
         Bench { raddle, corpus: root.join("../corpus"), scratch }
     }
 
-    /// What `raddle run` says of a program.
+    /// Returns the JSON report of `raddle run` for a program.
     fn run(&self, source: &Path, define: &str, words: &[&str], arguments: &[&str]) -> Value {
         let mut command = Command::new(&self.raddle);
         command.current_dir(&self.scratch).args([
@@ -99,7 +99,7 @@ impl Bench {
 
 impl Drop for Bench {
     fn drop(&mut self) {
-        // Left over files are no harm.
+        // Leftover files do no harm.
         _ = std::fs::remove_dir_all(&self.scratch);
     }
 }
@@ -121,7 +121,7 @@ fn number(value: &Value) -> u64 {
     value.as_u64().unwrap_or(0)
 }
 
-/// What was exposed of what was predicted, by idiom, and how soon the bug was found.
+/// Returns the table of exposed and predicted iRoots by idiom, and the number of runs to the bug.
 fn exposed(bench: &Bench) -> String {
     let mut out = "| program | bug in run | runs to the end | exposed of predicted, idioms 1 to 6 |\n|---|---|---|---|\n".to_owned();
     let (mut predicted, mut confirmed) = ([0; 6], [0; 6]);
@@ -156,14 +156,14 @@ fn exposed(bench: &Bench) -> String {
             confirmed[index]
         ));
     }
-    out.push_str(&reasons.told());
+    out.push_str(&reasons.table());
     out
 }
 
-/// Per strategy how many iRoots were exposed in all followed programs after so many runs.
+/// Per strategy, the number of iRoots exposed in all recorded programs after each number of runs.
 type Curves = Vec<Vec<u64>>;
 
-/// How many runs the curves have.
+/// Number of runs of the curves.
 const LENGTH: usize = 400;
 
 fn followed(bench: &Bench) -> Curves {
@@ -188,7 +188,7 @@ fn followed(bench: &Bench) -> Curves {
 fn curves_told(curves: &Curves) -> String {
     let at = [1, 5, 10, 20, 50, 100, 200, LENGTH];
     let mut out = format!(
-        "iRoots exposed in {} programs together after so many runs of each:\n\n| strategy |",
+        "iRoots exposed in {} programs together, by number of runs of each:\n\n| strategy |",
         FOLLOWED.len()
     );
     at.iter().for_each(|runs| out.push_str(&format!(" {runs} |")));
@@ -209,16 +209,16 @@ fn curves_told(curves: &Curves) -> String {
         let runs = curves[0].iter().position(|&count| count >= final_count);
         let runs = runs.map_or("never".to_owned(), |runs| format!("in {} runs", runs + 1));
         out.push_str(&format!(
-            "\nWhat {second}, the best of the others, has exposed after {LENGTH} runs, maple has {runs}.\n"
+            "\n{second}, the best of the others, exposes {final_count} in {LENGTH} runs; maple reaches that {runs}.\n"
         ));
     }
     out
 }
 
-/// Eight inputs of one program, with and without a memory.
-#[expect(clippy::disallowed_methods, reason = "a benchmark looks at the clock")]
+/// Returns the table of eight inputs of one program, with and without a store.
+#[expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 fn memory(bench: &Bench) -> String {
-    /// The same commands in orders drawn at random.
+    /// The same commands in random orders.
     const INPUTS: [[&str; 2]; 8] = [
         ["rscts", "ctrss"],
         ["tsrcs", "stscr"],

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-/// Told apart by people who see colours differently, too; from Okabe and Ito.
+/// Colours that colour-blind readers can distinguish; from Okabe and Ito.
 const COLOURS: [&str; 7] = ["#d55e00", "#e69f00", "#56b4e9", "#0072b2", "#009e73", "#cc79a7", "#666666"];
 const WIDTH: f64 = 760.0;
 const HEIGHT: f64 = 360.0;
@@ -11,7 +11,7 @@ const RIGHT: f64 = 150.0;
 const TOP: f64 = 40.0;
 const BOTTOM: f64 = 320.0;
 
-/// One line for each strategy, over a logarithmic number of runs.
+/// Draws one line for each strategy, over a logarithmic number of runs.
 pub(crate) fn draw(names: &[&str], curves: &[Vec<u64>]) -> String {
     let most = curves.iter().flatten().copied().max().unwrap_or(1).max(1) as f64;
     let runs = curves.iter().map(Vec::len).max().unwrap_or(2).max(2) as f64;

@@ -2,8 +2,8 @@
 
 use crate::{Bench, PROGRAMS, RUNS};
 
-/// A bug there: its name, our program, runs of Maple (to profile and to test), of PCT and of PCTLarge. A `+` stands after runs
-/// that 24 hours had room for, without the bug.
+/// A bug there: its name, our program, runs of Maple (to profile and to test), of PCT and of PCTLarge. A `+`
+/// follows numbers of runs that took 24 hours without finding the bug.
 type Row = (&'static str, &'static str, [&'static str; 3]);
 
 /// Yu and Narayanasamy, OOPSLA 2012, Table 2.
@@ -16,7 +16,7 @@ const TABLE: &[Row] = &[
     ("Pbzip2", "pbzip2", ["8 + 2", "26933+", "3336"]),
 ];
 
-/// Runs to the bug, those that only predict among them, beside the paper's.
+/// Returns the table of runs to the bug, including those that only predict, next to the paper's.
 pub(crate) fn beside(bench: &Bench) -> String {
     let mut out = "Runs to the bug beside those of the paper's Table 2, whose programs are larger:\n\n\
                    | bug there | program here | maple | paper | pct:depth=3 | paper | pct-large | paper |\n|---|---|---|---|---|---|---|---|\n"

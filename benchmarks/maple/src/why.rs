@@ -1,20 +1,20 @@
-//! Why predicted iRoots were not exposed.
+//! The reasons why predicted iRoots were not exposed.
 
 use crate::{Bench, Program, RUNS, number};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// The most runs of the search for all partial orders.
+/// The largest number of runs of the search for all partial orders.
 const ALL: &str = "20000";
 
-/// The words above the columns, in the order of [`Reasons`].
-const COLUMNS: [&str; 5] = ["impossible", "pre-condition", "arbitration", "had by nobody", "not tried"];
+/// The column headers, in the order of [`Reasons`].
+const COLUMNS: [&str; 5] = ["impossible", "pre-condition", "arbitration", "never exposed", "not tried"];
 
-/// Per idiom how many there are for each reason.
+/// Per idiom, the number of iRoots for each reason.
 #[derive(Default)]
 pub(crate) struct Reasons([[u64; COLUMNS.len()]; 6]);
 
-/// An iRoot as a text.
+/// Returns an iRoot as a text.
 fn key(root: &Value) -> String {
     format!("{} {}", root["idiom"], root["accesses"])
 }
@@ -24,8 +24,8 @@ fn roots(report: &Value) -> Vec<Value> {
 }
 
 impl Reasons {
-    /// Counts what is left of a program after maple's search, of which `report` tells. Others that make many runs, and a search
-    /// of all partial orders, tell what was possible.
+    /// Counts the unexposed iRoots of a program after maple's search, described by `report`. Other strategies
+    /// with many runs, and a search of all partial orders, show what was possible.
     pub(crate) fn add(&mut self, bench: &Bench, program: &Program, report: &Value) {
         let others = bench.search(program, RUNS, "portfolio");
         let all = bench.search(program, ALL, "dpor");
@@ -47,7 +47,7 @@ impl Reasons {
         }
     }
 
-    pub(crate) fn told(&self) -> String {
+    pub(crate) fn table(&self) -> String {
         let mut out = format!("\nPredicted and not exposed:\n\n| idiom | {} |\n|---|", COLUMNS.join(" | "));
         out.push_str(&"---|".repeat(COLUMNS.len()));
         out.push('\n');
@@ -56,9 +56,9 @@ impl Reasons {
             out.push_str(&format!("| {} | {} |\n", index + 1, cells.join(" | ")));
         }
         out.push_str(&format!(
-            "\nImpossible: `dpor` has seen every partial order of the program, and none has it. Pre-condition: another run has it, and in \
-             no run made for it did two threads come to its places. Arbitration: they did, in another order. Had by nobody: neither \
-             by {RUNS} runs of the portfolio nor by {ALL} of `dpor`, which had not seen all.\n"
+            "\nImpossible: `dpor` has seen every partial order of the program, and none has it. Pre-condition: another run has it, and \
+             in no run that aimed at it did two threads reach its locations. Arbitration: they did, in another order. Never exposed: \
+             neither by {RUNS} runs of the portfolio nor by {ALL} of `dpor`, which had not seen all.\n"
         ));
         out
     }

@@ -1,5 +1,5 @@
-// Forks, lets the child end and waits for it, as often as the first argument says, with as many KiB of written memory as the
-// second says. If there is a third, the child makes and joins a thread before it ends.
+// Forks, lets the child end and waits for it. The first argument is the number of times, the second the written memory in
+// KiB. If there is a third, the child creates and joins a thread before it ends.
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/wait.h>

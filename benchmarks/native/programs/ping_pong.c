@@ -1,4 +1,4 @@
-// Two threads wake each other in turns, as often as the first argument says. Under fixed priorities each round has four steps
+// Two threads wake each other in turns; the first argument is the number of rounds. Under fixed priorities each round has four steps
 // and two switches, whatever the priorities are. With a second argument the main thread takes the same steps alone.
 #include <pthread.h>
 #include <semaphore.h>

@@ -1,5 +1,5 @@
-// Sorts numbers by merging: the main thread most of them, another one a tenth of them, each in memory of its own. The argument
-// is how many numbers there are.
+// Sorts numbers by merging: the main thread most of them, another one a tenth, each in its own memory. The argument is the
+// number of numbers.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-// Two threads, the main one and another, that lock a mutex once each: next to nothing but a start and an end.
+// Two threads, the main one and another, that lock a mutex once each: little more than a start and an end.
 #include <pthread.h>
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;

@@ -1,5 +1,5 @@
-// Two OS threads hand a token to each other by a futex, as often as the first argument says, and nothing else. Prints the
-// nanoseconds that one hand-over takes.
+// Two OS threads pass a token to each other with a futex and do nothing else; the first argument is the number of rounds.
+// Prints the nanoseconds per hand-over.
 #define _GNU_SOURCE
 #include <linux/futex.h>
 #include <pthread.h>

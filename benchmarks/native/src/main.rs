@@ -1,11 +1,11 @@
-//! Prints what control costs native programs, each number beside that of the same work without Raddle.
+//! Prints the cost of control for native programs, each number next to that of the same work without Raddle.
 //!
-//! `cargo build --release -p raddle-cli && cargo run --release -p benchmark-native [ROUNDS]`. It needs gcc, taskset and pigz
-//! (`tools/debian-programs.sh` installs the latter), and takes the `raddle` that lies beside its own executable. What is compared
-//! is measured in turns, ROUNDS times (5 if not given), and the best of each counts: that is what the machine can do when nothing
-//! disturbs it. Starting takes no part: a measurement is the difference between a long and a short one. What does one thing after
-//! the other is measured in processor time, which others on the machine hardly change; where OS threads wait for each other
-//! the clock counts.
+//! `cargo build --release -p raddle-cli && cargo run --release -p benchmark-native [ROUNDS]`. It needs gcc,
+//! taskset and pigz (`tools/debian-programs.sh` installs the latter), and uses the `raddle` next to its own
+//! executable. The alternatives are measured in turns, ROUNDS times (5 by default), and the best of each
+//! counts: that is what the machine can do when nothing disturbs it. Start-up is excluded: a measurement is
+//! the difference between a long and a short one. Sequential work is measured in processor time, which other
+//! load on the machine hardly changes; for OS threads that wait for each other, wall-clock time counts.
 
 mod measure;
 
@@ -20,7 +20,7 @@ fn main() {
     }
 }
 
-/// Switches between two threads that wake each other.
+/// Measures switches between two threads that wake each other.
 fn switches(bench: &Bench) -> Vec<String> {
     let program = bench.compile("ping_pong", &["-O2"]);
     let token = bench.compile("token", &["-O2"]);
@@ -54,7 +54,7 @@ fn switches(bench: &Bench) -> Vec<String> {
     let switches = |long: u64| 2.0 * (long - short) as f64;
     let [fibers, alone] = [together, alone].map(|times| difference(&times) * 1e9 / switches(long));
     let os = difference(&os) * 1e9 / switches(os_long);
-    // Processor time is told in hundredths of a second, so a few nanoseconds are nothing.
+    // Processor time has a resolution of hundredths of a second, so a few nanoseconds are noise.
     let (fiber, os_thread, token) = ((fibers - alone).max(10.0), os - alone, difference(&tokens));
     vec![
         "ns between two threads             switch and 2 steps     2 steps alone    the switch".to_owned(),
@@ -72,9 +72,9 @@ fn switches(bench: &Bench) -> Vec<String> {
     ]
 }
 
-/// Runs of a tiny program.
+/// Measures runs of a tiny program.
 fn runs(bench: &Bench) -> Vec<String> {
-    /// What the server of a tiny program has written to, in KiB: anonymous memory in its /proc/PID/status.
+    /// The anonymous memory that the server of a tiny program has written, in KiB, from its /proc/PID/status.
     const WRITTEN: &str = "256";
     let tiny = bench.compile("tiny", &["-O2"]);
     let forks = bench.compile("forks", &["-O2"]);
@@ -108,7 +108,7 @@ fn runs(bench: &Bench) -> Vec<String> {
     vec![told(&|cost| cost.wall, "by the clock"), told(&|cost| cost.processor, "of processor time")]
 }
 
-/// A program that computes, with all its accesses to memory seen.
+/// Measures a computation with all its memory accesses instrumented.
 fn instrumented(bench: &Bench) -> Vec<String> {
     const SIZE: &str = "200000";
     let plain = bench.compile("sort", &["-O1"]);
@@ -136,7 +136,7 @@ fn instrumented(bench: &Bench) -> Vec<String> {
     )]
 }
 
-/// A program as it comes, on 50 MB.
+/// Measures an unmodified program on 50 MB.
 fn pigz(bench: &Bench) -> Vec<String> {
     let input = bench.words_file(50_000_000);
     let words = ["-c", "-p", "4", &input];

@@ -1,10 +1,10 @@
-//! Programs compiled, started and timed.
+//! Compiles, starts and times programs.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-/// Where things are, and how often everything is measured.
+/// The paths, and the number of measurements.
 pub(crate) struct Bench {
     pub(crate) rounds: usize,
     raddle: PathBuf,
@@ -15,23 +15,23 @@ impl Bench {
     pub(crate) fn new(rounds: usize) -> Bench {
         let here = std::env::current_exe().expect("a program knows where it is");
         let raddle = here.with_file_name("raddle");
-        assert!(raddle.exists(), "{} is not there: cargo build --release -p raddle-cli", raddle.display());
+        assert!(raddle.exists(), "{} is missing; run cargo build --release -p raddle-cli", raddle.display());
         let folder = here.with_file_name("benchmark-native-files");
-        std::fs::create_dir_all(&folder).expect("a folder can be made beside the program");
+        std::fs::create_dir_all(&folder).expect("a folder can be created next to the program");
         Bench { rounds, raddle, folder }
     }
 
-    /// Compiles one of the programs by gcc and gives its path.
+    /// Compiles one of the programs with gcc and returns its path.
     pub(crate) fn compile(&self, name: &str, flags: &[&str]) -> String {
         self.compile_as(name, name, flags)
     }
 
-    /// Compiles a program by gcc, under another name.
+    /// Compiles a program with gcc, under another name.
     pub(crate) fn compile_as(&self, name: &str, under: &str, flags: &[&str]) -> String {
         self.compiled(Command::new("gcc"), name, under, flags)
     }
 
-    /// Compiles a program by `raddle cc`.
+    /// Compiles a program with `raddle cc`.
     pub(crate) fn compile_by_raddle(&self, name: &str, under: &str, flags: &[&str]) -> String {
         let mut compiler = Command::new(&self.raddle);
         compiler.arg("cc");
@@ -46,12 +46,12 @@ impl Bench {
         text(&output)
     }
 
-    /// What `raddle` takes.
+    /// Returns the cost of a `raddle` command.
     pub(crate) fn raddle(&self, words: &[&str]) -> Cost {
         self.time(&text(&self.raddle), words)
     }
 
-    /// What a program takes, which has to succeed.
+    /// Returns the cost of a program, which has to succeed.
     pub(crate) fn time(&self, program: &str, words: &[&str]) -> Cost {
         let mut command = self.command(program, words);
         let (start, before) = (now(), processor());
@@ -61,7 +61,7 @@ impl Bench {
         cost
     }
 
-    /// The number that a program prints.
+    /// Returns the number that a program prints.
     pub(crate) fn number(&self, program: &str, words: &[&str]) -> f64 {
         let output = self.command(program, words).stdout(Stdio::piped()).output();
         let output = output.unwrap_or_else(|error| panic!("{program}: {error}")).stdout;
@@ -74,7 +74,7 @@ impl Bench {
         command
     }
 
-    /// A file of so many bytes of words, which are not too random and the same on every machine.
+    /// Creates a file of `size` bytes of words, which are not too random and the same on every machine.
     pub(crate) fn words_file(&self, size: usize) -> String {
         let mut bytes = Vec::with_capacity(size + 16);
         let mut state = 7_u64;
@@ -84,45 +84,46 @@ impl Bench {
         }
         bytes.truncate(size);
         let path = self.folder.join("words");
-        std::fs::write(&path, bytes).expect("a file can be written beside the program");
+        std::fs::write(&path, bytes).expect("a file can be written next to the program");
         text(&path)
     }
 }
 
 fn text(path: &Path) -> String {
-    path.to_str().expect("paths are texts here").to_owned()
+    path.to_str().expect("paths are UTF-8 here").to_owned()
 }
 
-#[expect(clippy::disallowed_methods, reason = "a benchmark looks at the clock")]
+#[expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 fn now() -> Instant {
     Instant::now()
 }
 
-/// What something took, in seconds.
+/// The cost of a command, in seconds.
 pub(crate) struct Cost {
-    /// By the clock.
+    /// Wall-clock time.
     pub(crate) wall: f64,
-    /// Of processors, by all its processes.
+    /// Processor time of all its processes.
     pub(crate) processor: f64,
 }
 
-/// The processor time of all processes that this one has waited for, and of those that they waited for.
+/// Returns the processor time of all processes that this one has waited for, and of those that they waited
+/// for.
 fn processor() -> f64 {
     /// Hundredths of a second, on all Linux machines.
     const TICK: f64 = 0.01;
-    let text = std::fs::read_to_string("/proc/self/stat").expect("Linux tells about processes");
+    let text = std::fs::read_to_string("/proc/self/stat").expect("/proc/self/stat is readable");
     let numbers = text.rsplit(')').next().expect("the name ends with a parenthesis").split_whitespace();
     let ticks: u64 =
         numbers.skip(13).take(2).map(|ticks| ticks.parse::<u64>().expect("ticks are numbers")).sum();
     ticks as f64 * TICK
 }
 
-/// The least of several measurements.
+/// Returns the smallest of several measurements.
 pub(crate) fn best(times: &[f64]) -> f64 {
     times.iter().copied().fold(f64::INFINITY, f64::min)
 }
 
-/// The best long measurement less the best short one.
+/// Returns the best long measurement less the best short one.
 pub(crate) fn difference(times: &[(f64, f64)]) -> f64 {
     let (short, long): (Vec<f64>, Vec<f64>) = times.iter().copied().unzip();
     best(&long) - best(&short)

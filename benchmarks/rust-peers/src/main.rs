@@ -9,29 +9,29 @@ use programs::{loom_programs, raddle_programs, shuttle_programs};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
-/// Seconds that `action` takes.
+/// Returns the seconds that `action` takes.
 fn seconds(action: impl FnOnce()) -> f64 {
     let start = Instant::now();
     action();
     start.elapsed().as_secs_f64()
 }
 
-/// The best of `TIMES`.
+/// Returns the best of `TIMES`.
 fn best(mut action: impl FnMut()) -> f64 {
     (0..TIMES).map(|_| seconds(&mut action)).fold(f64::INFINITY, f64::min)
 }
 
-/// The best of `TIMES` of both, which take turns, so that a machine that slows down slows down both.
+/// Returns the best of `TIMES` of both, which take turns, so that a machine that slows down slows down both.
 fn both(mut ours: impl FnMut(), mut theirs: impl FnMut()) -> (f64, f64) {
     (0..TIMES)
         .map(|_| (seconds(&mut ours), seconds(&mut theirs)))
         .fold((f64::INFINITY, f64::INFINITY), |best, now| (best.0.min(now.0), best.1.min(now.1)))
 }
 
-/// How often each measurement is made.
+/// Number of repetitions of each measurement.
 const TIMES: usize = 7;
 
-/// One job and no files, as Shuttle has it.
+/// Returns a configuration with one job and no files, as in Shuttle.
 fn config(strategy: &str, runs: u64) -> raddle::Config {
     let mut config = raddle::Config::default();
     config.strategy = strategy.to_owned();
@@ -56,7 +56,7 @@ fn shuttle_pct(runs: usize, depth: usize, test: fn()) {
     shuttle::check_pct(test, runs, depth);
 }
 
-/// The number of the run that fails first, from 1, if one of `runs` does.
+/// Returns the 1-based number of the first failing run, if one of `runs` fails.
 fn raddle_first(strategy: &str, seed: u64, runs: u64, test: fn()) -> Option<u64> {
     let mut config = config(strategy, runs);
     config.seed = seed;
@@ -94,7 +94,7 @@ fn shuttle_first(scheduler: Shuttle, seed: u64, runs: usize, test: fn()) -> Opti
     outcome.is_err().then(|| count.load(Ordering::Relaxed))
 }
 
-/// Loom with room for long runs. It has at most five threads, the first included.
+/// Returns a Loom builder with room for long runs. Loom supports at most five threads, including the first.
 fn loom(runs: Option<usize>) -> loom::model::Builder {
     let mut builder = loom::model::Builder::new();
     builder.max_branches = 1_000_000;
@@ -102,7 +102,7 @@ fn loom(runs: Option<usize>) -> loom::model::Builder {
     builder
 }
 
-/// Seconds an execution of `test`, which Loom explores to the end again and again.
+/// Returns the seconds per execution of `test`, which Loom explores completely again and again.
 fn loom_execution(test: fn()) -> f64 {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU64, Ordering};
@@ -122,7 +122,7 @@ fn loom_execution(test: fn()) -> f64 {
     seconds / executions as f64
 }
 
-/// The number of the execution in which Loom finds a failure.
+/// Returns the number of the execution in which Loom finds a failure.
 fn loom_first(test: fn()) -> Option<u64> {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU64, Ordering};
@@ -136,7 +136,7 @@ fn loom_first(test: fn()) -> Option<u64> {
     outcome.is_err().then(|| count.load(Ordering::Relaxed))
 }
 
-/// Runs of the longer programs in one measurement.
+/// Number of runs of the longer programs in one measurement.
 const REPEATS: u64 = 20;
 
 fn main() {
@@ -168,7 +168,7 @@ fn main() {
         (64, raddle_programs::adds_64 as fn(), shuttle_programs::adds_64 as fn(), 2),
     ] {
         let steps = (threads * 10_000) as f64 * repeats as f64;
-        // Loom goes through a run as far as it can without a switch.
+        // Loom runs as far as it can without a switch.
         let loom_time = (threads == 2).then(|| {
             // Once: it takes minutes.
             let seconds = seconds(|| loom(Some(1)).check(loom_programs::adds_2));

@@ -107,7 +107,8 @@ macro_rules! programs {
                 reader.join().unwrap();
             }
 
-            /// After the lab's `shuttle_depth3`, with a flag for its semaphore: the thread stopped later has to go on before the one stopped earlier.
+            /// After the lab's `shuttle_depth3`, with a flag for its semaphore: the thread stopped later has
+            /// to continue before the one stopped earlier.
             pub fn depth_3() {
                 let data = Arc::new((AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0)));
                 let (a, b, c) = (data.clone(), data.clone(), data);

@@ -1,9 +1,9 @@
-//! Prints nanoseconds a step for each strategy with 4, 64 and 1,000 threads, and how the cost grows.
+//! Prints nanoseconds per step for each strategy with 4, 64 and 1,000 threads, and the growth of the cost.
 //!
-//! `cargo run --release -p benchmark-steps [-- STRATEGY ...]`. Each program has `n` threads of 16 reads and writes on `n`
-//! objects, so that about one thread is about to touch each object, whatever `n` is. Absolute times depend on the machine; the
-//! growth from 4 to 1,000 threads hardly does. The last lines time the POS micro benchmark's first program with
-//! fingerprints counted, on one core and on all.
+//! `cargo run --release -p benchmark-steps [-- STRATEGY ...]`. Each program has `n` threads of 16 reads and
+//! writes on `n` objects, so that about one thread is about to touch each object, whatever `n` is. Absolute
+//! times depend on the machine; the growth from 4 to 1,000 threads hardly does. The last lines time the POS
+//! micro benchmark's first program with fingerprints counted, on one core and on all.
 
 use raddle_engine::{Config, Engine, Program, Rng, explore};
 use raddle_lab::{Job, Straight, sample};
@@ -50,12 +50,12 @@ fn main() {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "a benchmark looks at the clock")]
+#[expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 fn now() -> Instant {
     Instant::now()
 }
 
-/// The best of several measurements: what the machine can do when nothing disturbs it.
+/// Returns the best of several measurements: what the machine can do when nothing disturbs it.
 fn step_time(spec: &str, threads: usize) -> f64 {
     let mut program = program(threads);
     let mut engine = Engine::new(Config::default());

@@ -1,7 +1,9 @@
-//! Prints hit ratios of several strategies on growing programs and on the figures of the papers, side by side.
+//! Prints hit ratios of several strategies on growing programs and on the figures of the papers, side by
+//! side.
 //!
-//! `cargo run --release -p benchmark-strategies [RUNS]`; the default is 20,000 runs a cell. The ratio of OOS to SURW is
-//! printed for the growing programs. Correct programs are left out. Same seed, same numbers.
+//! `cargo run --release -p benchmark-strategies [RUNS]`; the default is 20,000 runs per cell. The ratio of
+//! OOS to SURW is printed for the growing programs. Correct programs are skipped. The same seed gives the
+//! same numbers.
 
 use raddle_engine::Config;
 use raddle_lab::{Job, Machine, sample_all, syntax};
@@ -62,7 +64,7 @@ fn directory() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../crates/raddle-lab/figures")
 }
 
-/// The figures that are not among the growing programs, by name.
+/// Returns the names of the figures that are not among the growing programs.
 fn figures() -> Vec<String> {
     let entries = std::fs::read_dir(directory()).expect("the figures are in the repository");
     let names = entries.filter_map(|entry| entry.ok()?.path().file_stem()?.to_str().map(str::to_owned));
@@ -73,6 +75,6 @@ fn figures() -> Vec<String> {
 
 fn machine(name: &str, parameters: &[(&str, i64)]) -> Machine {
     let text =
-        std::fs::read_to_string(directory().join(name).with_extension("rdl")).expect("a figure can be read");
+        std::fs::read_to_string(directory().join(name).with_extension("rdl")).expect("figures are readable");
     Machine::new(syntax::compile(&text, parameters).unwrap_or_else(|error| panic!("{name}: {error}")))
 }

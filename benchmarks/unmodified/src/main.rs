@@ -1,8 +1,10 @@
-//! The bugs of `examples/planted/src/plain.rs`: as they are under `cargo raddle test`, and rewritten for Shuttle. Prints Markdown.
+//! The bugs of `examples/planted/src/plain.rs`: unmodified under `cargo raddle test`, and rewritten for
+//! Shuttle. Prints Markdown.
 //!
-//! `cargo build --release -p raddle-cli`, then `cargo run --release` in this folder. Executions follow from seeds 1 to 20, times
-//! depend on the machine. A test under Raddle is a process of its own, forked for every run, and Raddle's time has that in
-//! it, the start of the test program and what is learnt before the first run; Shuttle's executions are calls in one process.
+//! `cargo build --release -p raddle-cli`, then `cargo run --release` in this folder. Executions depend on
+//! seeds 1 to 20, times depend on the machine. Under Raddle a test is a process of its own, forked for every
+//! run, and Raddle's time includes that, the start of the test program and the profiling before the first
+//! run; Shuttle's executions are calls in one process.
 
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -13,16 +15,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-/// Whether bugs are gone: the tests ask for that.
+/// False: the tests contain their bugs.
 const FIXED: bool = false;
 
 include!(concat!(env!("OUT_DIR"), "/rewritten.rs"));
 
 const SEEDS: u64 = 20;
-/// The most executions of a search.
+/// The largest number of executions of a search.
 const LIMIT: u64 = 10_000;
 
-/// Executions and seconds of the searches for one bug, and how many found it.
+/// Executions and seconds of the searches for one bug, and the number of searches that found it.
 #[derive(Clone, Copy, Default)]
 struct Cell {
     executions: u64,
@@ -37,27 +39,27 @@ impl Cell {
         self.found += u64::from(executions.is_some());
     }
 
-    fn told(&self) -> String {
+    fn cell(&self) -> String {
         let missed = if self.found < SEEDS { format!(" ({} of {SEEDS} found)", self.found) } else { String::new() };
         let (executions, seconds) = (self.executions as f64 / SEEDS as f64, self.seconds / SEEDS as f64);
         format!("{executions:.1}{missed} | {:.1}", seconds * 1e3)
     }
 }
 
-/// What `cargo raddle test` says of all tests with one seed.
+/// Returns the report of `cargo raddle test` for all tests with one seed.
 fn ours(seed: u64) -> Vec<Value> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let cargo_raddle = root.join("target/release/cargo-raddle");
-    assert!(cargo_raddle.exists(), "cargo build --release -p raddle-cli comes first");
+    assert!(cargo_raddle.exists(), "run cargo build --release -p raddle-cli first");
     let mut command = Command::new(cargo_raddle);
     command.args(["raddle", "test", "--json", "--no-minimize", "--jobs", "1", "--runs", &LIMIT.to_string()]);
     command.args(["--seed", &seed.to_string(), "plain::"]).current_dir(root.join("examples/planted"));
     let output = command.output().expect("cargo raddle starts");
-    let text = String::from_utf8(output.stdout).expect("it prints a text");
+    let text = String::from_utf8(output.stdout).expect("it prints UTF-8");
     text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
 }
 
-/// In which execution Shuttle finds the bug of a test.
+/// Returns the number of the execution in which Shuttle finds the bug of a test.
 fn theirs(pct: bool, seed: u64, test: fn()) -> Option<u64> {
     use shuttle::scheduler::{PctScheduler, RandomScheduler};
     let count = Arc::new(AtomicU64::new(0));
@@ -108,6 +110,6 @@ fn main() {
             }
         }
         let ours = raddle.get(name).copied().unwrap_or_default();
-        println!("| {name} | {} | {} | {} |", ours.told(), cells[0].told(), cells[1].told());
+        println!("| {name} | {} | {} | {} |", ours.cell(), cells[0].cell(), cells[1].cell());
     }
 }
