@@ -1,8 +1,9 @@
-//! Signatures of failure files: they tell the files that this user's Raddle wrote from those of others.
+//! Signatures of failure files, which distinguish the files of this user's Raddle from those of others.
 //!
-//! A failure file names a program, and a replay starts it. Only whoever has the user's key can sign what is started, so a signed file
-//! starts nothing that the user has not started before: the same program with the same arguments in the same environment. The schedule
-//! is not signed. It decides in which order the threads of that program run, as a search does.
+//! A failure file names a program, and a replay starts it. Only a holder of the user's key can sign what is
+//! started, so a signed file starts nothing that the user has not started before: the same program with the
+//! same arguments in the same environment. The schedule is not signed. It determines the order in which the
+//! threads of that program run, as a search does.
 
 use hmac::{Hmac, KeyInit, Mac};
 use raddle_model::{Environment, Failure, FrontEnd, TraceFile};
@@ -13,10 +14,11 @@ use std::io::{self, ErrorKind, Read, Write as _};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// Names the key file, in the place of `raddle/key` in the user's data directory.
+/// The environment variable that names the key file. The default is `raddle/key` in the user's data
+/// directory.
 const KEY_VARIABLE: &str = "RADDLE_KEY";
 
-/// The bytes of a key.
+/// Number of bytes of a key.
 const KEY_LENGTH: usize = 32;
 
 /// Returns the path of the user's key: `RADDLE_KEY`, or `raddle/key` in `XDG_DATA_HOME` or `~/.local/share`.
@@ -30,7 +32,7 @@ pub fn key_path() -> Option<PathBuf> {
 
 /// Signs what a replay of `file` starts, with the user's key, which is created if there is none.
 ///
-/// Returns nothing where no key can be kept, and for a program of the lab: nothing is started for it.
+/// Returns `None` if no key can be stored, and for a lab program: nothing is started for it.
 pub(crate) fn sign(file: &TraceFile) -> Option<String> {
     if file.front_end == FrontEnd::Lab {
         return None;
@@ -44,7 +46,7 @@ pub(crate) fn sign(file: &TraceFile) -> Option<String> {
     Some(text)
 }
 
-/// Returns whether the user's key signed what a replay of `file` starts.
+/// Returns true if the user's key signed what a replay of `file` starts.
 pub fn is_signed(file: &TraceFile) -> bool {
     let signed = || -> Option<bool> {
         let key = read_key(&key_path()?).ok()?;
@@ -61,7 +63,8 @@ fn from_hexadecimal(text: &str) -> Option<Vec<u8>> {
     digits.chunks(2).map(|pair| Some(pair[0] << 4 | pair.get(1)?)).collect()
 }
 
-/// Returns the code of everything that decides what is started. Every part is preceded by its length, so no two files have the same.
+/// Returns the authentication code of everything that determines what is started. Every part is preceded by
+/// its length, so no two files have the same input.
 fn code(key: &[u8; KEY_LENGTH], file: &TraceFile) -> Hmac<Sha256> {
     let mut code = Hmac::<Sha256>::new_from_slice(key).expect("a key of HMAC may have any length");
     let mut part = |text: &str| {
@@ -97,7 +100,8 @@ fn read_key(path: &Path) -> io::Result<[u8; KEY_LENGTH]> {
     Ok(key)
 }
 
-/// Creates a key that nobody else can read. Others may do the same at the same time; the first one counts.
+/// Creates a key that no other user can read. Other processes may do the same at the same time; the first one
+/// counts.
 fn create_key(path: &Path) -> io::Result<[u8; KEY_LENGTH]> {
     let folder = path.parent().ok_or(ErrorKind::InvalidInput)?;
     DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
