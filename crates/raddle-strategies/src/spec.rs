@@ -213,7 +213,7 @@ mod tests {
             ),
             ("dfs:x=1", "strategy `dfs` has no parameter `x`\nhelp: parameters of `dfs`: none"),
             ("pct:depth", "invalid parameter `depth` in strategy `pct:depth`"),
-            ("pct:depth=2,depth=3", "given once"),
+            ("pct:depth=2,depth=3", "help: write each parameter once"),
             (
                 "pct:depth=deep",
                 "invalid value `deep` for parameter `depth` of strategy `pct`: expected a whole number",
@@ -223,7 +223,7 @@ mod tests {
             ("rpro:depth=1001", "expected a whole number from 1 to 1000"),
             ("rpro:radius=18446744073709551615", "expected a whole number from 0 to 4294967295"),
             ("conflict:upo", "a randomized strategy other than `upo` and `maple`"),
-            ("conflict:maple", "not `maple`"),
+            ("conflict:maple", "`conflict:` cannot wrap `maple`"),
             (
                 "maple:window=0",
                 "invalid value `0` for parameter `window` of strategy `maple`: expected a whole number from 1",

@@ -87,7 +87,7 @@ impl<'a> Values<'a> {
         match self.get("confidence").map(str::parse::<f64>) {
             None => Ok(None),
             Some(Ok(confidence)) if confidence > 0.0 && confidence < 1.0 => Ok(Some(confidence)),
-            Some(_) => self.wrong("confidence", "between 0 and 1"),
+            Some(_) => self.wrong("confidence", "a number between 0 and 1"),
         }
     }
 

@@ -127,7 +127,7 @@ fn all_readers_hold_a_read_write_lock() {
         .thread(&[On(Kind::ReadLock, 0)])
         .thread(&[On(Kind::WriteLock, 0)]);
     let (blocked, cycle) = deadlock(&mut program, &[0, 1]);
-    assert!(cycle.is_empty(), "the readers have ended, they wait for nobody");
+    assert!(cycle.is_empty(), "the readers have ended, they wait for no thread");
     let mut held = blocked[0].held_by.clone();
     held.sort_unstable();
     assert_eq!(held, ids(&[0, 1]));

@@ -35,7 +35,7 @@ fn there_is_at_most_one_token() {
         panic!("{verdicts:?}");
     };
     assert_eq!((blocked[0].thread, blocked[0].reason), (ThreadId(0), BlockReason::Park));
-    assert!(cycle.is_empty(), "nobody in particular could help");
+    assert!(cycle.is_empty(), "no particular thread could help");
 }
 
 #[test]
@@ -128,5 +128,5 @@ fn outside_events_are_polled_before_time_passes() {
     assert_eq!(seen, [begin, idle_until(None), Next::Done], "it is said once");
     assert_eq!(verdict.failure().map(Failure::kind), Some("deadlock"));
     let (seen, _) = idle(false, true, Operation::UNTIMED);
-    assert_eq!(seen, [begin, Next::Done], "nobody expects anything");
+    assert_eq!(seen, [begin, Next::Done], "nothing is expected");
 }

@@ -77,9 +77,9 @@ fn a_changed_operation_is_detected() {
 #[test]
 fn a_shorter_and_a_longer_program_are_detected() {
     let trace = recorded(base(), Follow::new(&[0, 1, 0, 1, 1]));
-    assert_leaves(&trace, Script::straight(2, &["W0 R1", "R0 W1 W1 W1"]), 5, "goes on");
+    assert_leaves(&trace, Script::straight(2, &["W0 R1", "R0 W1 W1 W1"]), 5, "the program continues");
     let short = Script::straight(2, &["W0 R1", "R0 W1"]);
-    assert_leaves(&trace, short, 4, "the program ended, the recorded run has 5 steps");
+    assert_leaves(&trace, short, 4, "the program ended, but the recorded run has 5 steps");
     assert_leaves(&trace, Script::straight(2, &["W0", "R0 W1 W1"]), 2, "thread 0 cannot run");
     assert_leaves(&trace, Script::straight(2, &["W0 R1"]), 1, "thread 1 cannot run");
 }
@@ -131,7 +131,7 @@ fn a_missing_choice_is_detected() {
     // The events of a run with one pick, and the picks of one with two.
     let mut mixed_up = recorded(choose(1), Follow::default().picking(&[1]));
     mixed_up.picks = trace.picks.clone();
-    assert_leaves(&mixed_up, choose(1), 0, "not asked for");
+    assert_leaves(&mixed_up, choose(1), 0, "not requested");
     // The same, with the extra pick in the last step.
     let last = |arity| Script::new().thread(&[Act::Step, Bare(Kind::Choose, arity)]);
     let mut left_over = recorded(last(1), Follow::default());

@@ -152,7 +152,7 @@ fn an_initialisation_runs_once_and_the_others_wait_for_its_end() {
         runners.insert(told[0]);
         let events = &run.trace.events;
         let end = events.iter().position(|e| e.operation.kind == Kind::OnceEnd).expect("it ends");
-        assert!(events[..end].iter().all(|event| event.thread == told[0]), "nobody passes before the end");
+        assert!(events[..end].iter().all(|event| event.thread == told[0]), "no thread passes before the end");
     });
     assert!(!is_thorough() || runners.len() == 3, "{runners:?}");
 }

@@ -204,7 +204,7 @@ fn a_run_without_a_spinner_has_no_rests() {
 fn a_thread_that_tries_a_lock_is_a_spinner() {
     let holder = [Line::Lock(LOCK), Line::Work(5), Line::Set(0)];
     let (verdict, _, rests) = under(config(8), &[&holder, &[Line::TryUntil(LOCK)]], &[0, 1]);
-    assert_eq!((verdict, rests), (stuck(&[1]), 0), "nobody unlocks, and nobody is there to rest for");
+    assert_eq!((verdict, rests), (stuck(&[1]), 0), "no thread unlocks, and there is no other to rest for");
     let holder = [Line::Lock(LOCK), Line::Await(0, Between::Nothing)];
     let other = [Line::Await(1, Between::Nothing), Line::TryUntil(LOCK), Line::Work(1)];
     let setter = [Line::Work(3), Line::Set(1), Line::Work(3), Line::Set(0)];
@@ -422,7 +422,7 @@ fn a_spinner_does_not_stop_the_clock() {
 #[test]
 fn a_single_spinner_reaches_the_limit() {
     let (verdict, _, rests) = under(config(8), &[&[Line::Await(0, Between::Yield)]], &[0]);
-    assert_eq!((verdict, rests), (stuck(&[0]), 0), "there is nobody to rest for");
+    assert_eq!((verdict, rests), (stuck(&[0]), 0), "there is no other thread to rest for");
     let both: [&[Line]; 2] = [&[Line::Await(0, Between::Yield)], &[Line::Await(1, Between::Nothing)]];
     let (verdict, ..) = under(config(8), &both, &[0, 1]);
     assert_eq!(verdict, stuck(&[0, 1]));
@@ -468,7 +468,7 @@ fn the_step_limit_is_a_failure_only_if_every_runnable_thread_spins() {
     let (both, alone, working) =
         ([&spinner[..], &spinner[..]], [&spinner[..], &short[..]], [&spinner[..], &long[..]]);
     for order in [[0, 1], [1, 0]] {
-        assert_eq!(under(config(8), &both, &order).0, stuck(&[0, 1]), "nobody sets the flag");
+        assert_eq!(under(config(8), &both, &order).0, stuck(&[0, 1]), "no thread sets the flag");
         assert_eq!(under(config(8), &alone, &order).0, stuck(&[0]), "whoever else there was has ended");
         let (verdict, ..) = under(config(8), &working, &order);
         assert_eq!(verdict, Verdict::Inconclusive { limit: LIMIT }, "the other thread makes progress");

@@ -80,7 +80,7 @@ fn declare_params(
         let hint = if known.is_empty() {
             format!("the program has no parameters; add `param {name} = 1`")
         } else {
-            format!("the program has {}", known.join(", "))
+            format!("known parameters: {}", known.join(", "))
         };
         let start = Position { line: 1, column: 1 };
         return Err(SyntaxError::new(start, format!("no parameter is named `{name}`"), hint));

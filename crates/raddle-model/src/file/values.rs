@@ -278,7 +278,7 @@ pub(super) mod tests {
             TraceFile::from_json(&json.to_string()).unwrap_err().to_string()
         };
         let error = refused(&vec![0; MOST_READ as usize + 1]);
-        assert!(error.contains("more than the"), "{error}");
+        assert!(error.contains("exceed the limit"), "{error}");
         // One name of 32 KB and many others of the same length: 64 MB in 96 KB, for each of many cells.
         let mut bytes = Vec::new();
         put(&mut bytes, 0);

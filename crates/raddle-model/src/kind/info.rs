@@ -86,7 +86,7 @@ pub enum Holding {
 }
 
 impl Holding {
-    /// Returns how the lock is held after the operation took it, waiting or not.
+    /// Returns the mode in which the lock is held after the operation took it, waiting or not.
     #[inline]
     pub fn takes(self) -> Option<LockMode> {
         match self {

@@ -107,14 +107,14 @@ fn errors_show_position_cause_and_remedy() {
     let error = compile("thread A {\n  step\n  step; zz = 1\n}", &[]).expect_err("zz is not declared");
     assert_eq!(
         error.to_string(),
-        "line 3, column 9: unknown variable `zz` (declare it with `shared zz = 0` or `local zz`)"
+        "line 3, column 9: unknown variable `zz`\nhelp: declare it with `shared zz = 0` or `local zz`"
     );
 }
 
 #[test]
 fn overrides_need_a_parameter() {
     let error = compile("param n = 1\nthread A { }", &[("m", 3)]).expect_err("there is no m");
-    assert_eq!(error.to_string(), "line 1, column 1: no parameter is named `m` (the program has `n`)");
+    assert_eq!(error.to_string(), "line 1, column 1: no parameter is named `m`\nhelp: known parameters: `n`");
 }
 
 #[test]
