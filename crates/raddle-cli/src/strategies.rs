@@ -13,7 +13,11 @@ pub(crate) fn run(args: &StrategiesArgs, width: usize) -> Result<Outcome> {
         CATALOGUE.iter().filter(|entry| wanted.is_none_or(|name| entry.name == name)).map(entry).collect();
     if entries.is_empty() {
         let known: Vec<&str> = CATALOGUE.iter().map(|entry| entry.name).collect();
-        bail!("no strategy is called `{}`; there are: {}", wanted.unwrap_or_default(), known.join(", "));
+        bail!(
+            "unknown strategy `{}`\nhelp: known strategies: {}",
+            wanted.unwrap_or_default(),
+            known.join(", ")
+        );
     }
     let text = if args.json {
         entries.iter().map(shape::line).collect()

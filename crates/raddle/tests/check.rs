@@ -284,7 +284,7 @@ fn a_file_that_cannot_be_written_hides_no_failure() {
 }
 
 #[test]
-#[should_panic(expected = "no strategy is called `psos`")]
+#[should_panic(expected = "unknown strategy `psos`")]
 fn a_bad_strategy_is_named() {
     let _ = check_with(&config("psos"), correct);
 }

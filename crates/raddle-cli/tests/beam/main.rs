@@ -277,7 +277,7 @@ fn what_is_not_a_bug_has_another_status() {
         (&["race:calls"], 2, "erlang:open_port/2 at race.erl:"),
         (&["race:nothing"], 2, "module race exports no function nothing/0"),
         (&["nowhere:x"], 2, "module nowhere not found"),
-        (&["race:fine", "--strategy", "psos"], 2, "no strategy is called `psos`"),
+        (&["race:fine", "--strategy", "psos"], 2, "unknown strategy `psos`"),
     ] {
         let mut all = vec!["beam", "run"];
         all.extend(words);

@@ -106,5 +106,5 @@ fn user_errors_are_reported() {
     manifest(&format!("{good}define = [\"n\"]\n")).is_user_error(&["a under", "such as n=5"]);
     manifest(&format!("{good}[[case]]\nname = \"a\"\n")).is_user_error(&["a case `a` already"]);
     raddle(&["bench", "--suite", "figures", "--case", "abbba"]).is_user_error(&["abbba", "abba, "]);
-    raddle(&["bench", "--suite", "figures", "-s", "psos"]).is_user_error(&["no strategy is called `psos`"]);
+    raddle(&["bench", "--suite", "figures", "-s", "psos"]).is_user_error(&["unknown strategy `psos`"]);
 }

@@ -35,7 +35,7 @@ fn an_unknown_strategy_or_parameter() {
     with("").is_user_error(&["unknown strategy ``"]);
     with("conflict:dfs").is_user_error(&["conflict:pos"]);
     raddle(&["lab", "micro", "-s", "psos"]).is_user_error(&["unknown strategy `psos`"]);
-    raddle(&["strategies", "psos"]).is_user_error(&["no strategy is called `psos`", "dpor"]);
+    raddle(&["strategies", "psos"]).is_user_error(&["unknown strategy `psos`", "dpor"]);
 }
 
 #[test]

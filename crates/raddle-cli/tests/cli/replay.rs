@@ -130,15 +130,15 @@ fn a_damaged_file_is_rejected() {
     refused(
         &trace,
         &whole[..whole.len() / 2],
-        &["damaged.json: line ", "column", "damaged or not a Raddle failure"],
+        &["damaged.json: not a valid failure file: ", "line ", "column"],
     );
-    refused(&trace, "", &["line 1", "not a Raddle failure"]);
-    refused(&trace, "{\"programs\": []}", &["no field `raddle_failure`"]);
+    refused(&trace, "", &["line 1", "not a valid failure file"]);
+    refused(&trace, "{\"programs\": []}", &["the field `raddle_failure` is missing"]);
     refused(&trace, "not JSON at all\n", &["line 1"]);
     refused(
         &trace,
         &whole.replacen("\"raddle_failure\": 2", "\"raddle_failure\": 7", 1),
-        &["failure format 7"],
+        &["format version 7"],
     );
     refused(&trace, &whole.replacen("\"lab\"", "\"other\"", 1), &["front end `other`"]);
 }
@@ -156,8 +156,8 @@ fn a_changed_file_does_not_repeat() {
         file.steps.truncate(9);
         file.values.list.retain(|value| value.step < 9);
     };
-    with(&shorter, &["does not repeat: at step 10 of 9", "goes on"]);
-    with(&|file| file.steps.truncate(9), &["step 10: a value of no step"]);
+    with(&shorter, &["does not repeat: at step 10 of 9", "the program continues"]);
+    with(&|file| file.steps.truncate(9), &["step 10: a value has no step"]);
     with(&|file| file.steps.push(file.steps[0]), &["does not repeat: at step 11 of 11", "ended"]);
     with(&|file| file.fingerprint ^= 1, &["fingerprint does not"]);
     with(&|file| file.verdict = raddle_model::Verdict::Passed, &["the end does not", "passed", "z < 5"]);

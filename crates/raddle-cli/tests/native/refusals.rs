@@ -28,7 +28,7 @@ fn missing_programs_are_rejected() {
         &["run", "--", "no-such-program"],
         &["no such program in PATH; write ./no-such-program"],
     );
-    refused(&folder, &["run", "--strategy", "pso", "--", "/bin/true"], &["no strategy is called `pso`"]);
+    refused(&folder, &["run", "--strategy", "pso", "--", "/bin/true"], &["unknown strategy `pso`"]);
     std::fs::create_dir(folder.join("inner")).expect("the folder can be written to");
     refused(&folder, &["run", "--", "./inner"], &["inner: it is a directory"]);
     write(folder.join("plain"), "text").expect("the folder can be written to");

@@ -182,7 +182,11 @@ impl Worker for TestWorker<'_> {
 
 impl TestWorker<'_> {
     /// Executes one run under the runtime's strategy, which has begun.
-    fn make(&mut self, runtime: Box<Runtime>, request: Request) -> (Box<Runtime>, Option<FinishedRun<Box<Failed>>>) {
+    fn make(
+        &mut self,
+        runtime: Box<Runtime>,
+        request: Request,
+    ) -> (Box<Runtime>, Option<FinishedRun<Box<Failed>>>) {
         let body = Arc::clone(&self.check.test);
         let mut runtime = runtime;
         let Number { lane, run, .. } = request.turn;
