@@ -348,7 +348,8 @@ fn a_vm_that_makes_no_runs_is_not_waited_for() {
         assert_eq!(output.status.code(), Some(2), "{command}: {}", text(&output.stdout));
         let printed = text(&output.stderr);
         assert!(
-            printed.contains("what makes the runs has ended: ") && printed.contains("nonsense"),
+            printed.contains("the process that executes the runs has ended: ")
+                && printed.contains("nonsense"),
             "{command}: {printed}"
         );
     }

@@ -321,7 +321,7 @@ fn user_errors_are_reported() {
     folder.run(RADDLE, &["cc", "count.c"]).is_user_error(&["true is neither gcc nor clang", "RADDLE_CC"]);
     folder.variables.push(("RADDLE_CC", String::new()));
     folder.variables.push(("PATH", "/nowhere".to_owned()));
-    folder.run(RADDLE, &["cc", "count.c"]).is_user_error(&["no compiler was found", "RADDLE_CC"]);
+    folder.run(RADDLE, &["cc", "count.c"]).is_user_error(&["no compiler found", "RADDLE_CC"]);
     folder.variables.pop();
     folder.variables.push(("RADDLE_CACHE", "/proc/nowhere".to_owned()));
     folder.run(RADDLE, &["cc", "count.c"]).is_user_error(&["/proc/nowhere", "set RADDLE_CACHE"]);
@@ -333,7 +333,7 @@ fn user_errors_are_reported() {
     folder.run(RADDLE, &["cc", "-c", "count.c"]).is_user_error(&["is neither gcc nor clang"]);
     folder.succeed("mv", &["loop", "loop-gcc"]);
     folder.variables = vec![("RADDLE_CC", "./loop-gcc -O1".to_owned())];
-    folder.run(RADDLE, &["cc", "-v"]).is_user_error(&["`raddle cc` again", "RADDLE_CC"]);
+    folder.run(RADDLE, &["cc", "-v"]).is_user_error(&["`raddle cc` itself", "RADDLE_CC"]);
 }
 
 #[test]

@@ -117,7 +117,7 @@ fn openmp_is_controlled() {
 fn what_is_not_controlled_is_no_failure() {
     let folder = compile("timers", "timers", &[]);
     let words = |way| ["run", "--step-limit", "2000", "--", "./timers", way];
-    super::refused(&folder, &words("alarm"), &["the handler of a signal", "a timer sends"]);
+    super::refused(&folder, &words("alarm"), &["the signal handler of a timer"]);
     super::refused(&folder, &words("thread"), &["SIGEV_THREAD"]);
     super::refused(&folder, &words("cancel"), &["cancelled asynchronously"]);
     super::refused(&folder, &words("process"), &["in shared memory", "another process"]);
