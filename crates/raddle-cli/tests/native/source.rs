@@ -113,7 +113,7 @@ fn the_compiler_says_what_is_wrong() {
         assert_eq!((output.status.code(), text(&output.stdout)), (Some(2), String::new()), "{message}");
         assert!(message.contains(said), "{message}");
         assert!(
-            message.ends_with("error: wrong.c was not compiled; the compiler says why above\n"),
+            message.ends_with("error: cannot compile wrong.c; see the compiler's messages above\n"),
             "{message}"
         );
         assert_eq!(cached(&folder), 0);
