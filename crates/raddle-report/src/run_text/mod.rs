@@ -98,7 +98,7 @@ pub fn reduction(file: &TraceFile) -> Option<String> {
         return Some(format!("It has {switches} between {threads}; {runs} found no smaller one."));
     }
     Some(format!(
-        "FinishedRun smaller by {runs}: switches between {threads} {} -> {}, steps {} -> {}.",
+        "Made smaller by {runs}: switches between {threads} {} -> {}, steps {} -> {}.",
         count(minimized.switches_before),
         count(now.0),
         count(minimized.steps_before),

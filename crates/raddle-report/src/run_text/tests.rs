@@ -219,7 +219,7 @@ fn a_run_that_became_smaller_says_so() {
     let mut file = tests::run(&["A", "B"], &[(0, Kind::Read, &[0]), (1, Kind::Read, &[0])]);
     assert_eq!(reduction(&file), None);
     file.minimized = Some(Minimized { switches_before: 1_234, steps_before: 9, executions: 1 });
-    let smaller = "FinishedRun smaller by 1 run: switches between threads 1,234 -> 1, steps 9 -> 2.";
+    let smaller = "Made smaller by 1 run: switches between threads 1,234 -> 1, steps 9 -> 2.";
     assert_eq!(reduction(&file).as_deref(), Some(smaller));
     file.minimized = Some(Minimized { switches_before: 1, steps_before: 2, executions: 30 });
     file.front_end = FrontEnd::Beam;
