@@ -84,14 +84,15 @@ fn build(crates: &Path, out: &Path, names: &[&str]) -> PathBuf {
     names.iter().for_each(|name| _ = cargo.args(["-p", name]));
     cargo.env("CARGO_PROFILE_RELEASE_DEBUG", "false").env("CARGO_PROFILE_RELEASE_STRIP", "true");
     let profile = profile(out);
-    if profile != "release" {
+    let is_optimized = matches!(profile, "release" | "profiling");
+    if !is_optimized {
         // Builds for tests should be fast.
         cargo.env("CARGO_PROFILE_RELEASE_LTO", "false").env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16");
     }
     if profile == "quick" {
         cargo.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1");
         cargo.args(["--config", "profile.release.package.\"*\".opt-level=0"]);
-    } else if profile != "release" {
+    } else if !is_optimized {
         cargo.env("CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS", "true");
     }
     // Variables of a lint run do not apply here.

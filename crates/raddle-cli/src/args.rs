@@ -3,25 +3,29 @@
 mod beam;
 mod bench;
 mod cargo;
+mod ci;
 mod coverage;
 mod failure;
 mod lab;
 mod native;
 mod report;
 mod search;
+mod setup;
 mod values;
 
 pub(crate) use beam::{BeamCommand, BeamRunArgs};
 pub(crate) use bench::BenchArgs;
 pub(crate) use cargo::{
-    BuildArgs, CargoCommand, CargoInitArgs, CargoRunArgs, CargoTestArgs, DoctorArgs, HooksArg,
+    BuildArgs, CargoCommand, CargoDoctorArgs, CargoInitArgs, CargoRunArgs, CargoTestArgs, HooksArg,
 };
+pub(crate) use ci::CiArgs;
 pub(crate) use coverage::{CoverageArgs, StoreArgs};
 pub(crate) use failure::{ExplainArgs, MinimizeArgs, ReplayArgs};
 pub(crate) use lab::{BoundArgs, LabCommand, MicroArgs, RunArgs, StrideArgs};
 pub(crate) use native::{BaselineArg, NativeArgs, PointsArg, RacesArg, ThreadsArg};
 pub(crate) use report::{FormatArg, ReportArgs};
-pub(crate) use search::{STEPS, STRATEGY, SearchArgs, cores};
+pub(crate) use search::{STEPS, STRATEGY, SearchArgs, cores, one_run};
+pub(crate) use setup::{CompletionsArgs, DoctorArg, DoctorArgs, ManArgs};
 pub(crate) use values::duration;
 
 use clap::{Args, Parser, Subcommand};
@@ -30,6 +34,7 @@ use std::ffi::OsString;
 /// Runs a concurrent program under schedules of its own choice and finds the one that breaks it.
 #[derive(Parser)]
 #[command(
+    name = "raddle",
     version,
     after_help = "\
 Examples:
@@ -46,7 +51,8 @@ Examples:
   raddle report bug.json -o bug.html                a page to step through the run
   raddle strategies                                 what can follow --strategy
 
-Exit status: 0 no bug was found, 1 a bug was found, 2 a mistake in arguments or files."
+Exit status: 0 no bug was found, 1 a bug was found, 2 a mistake in arguments or files. A search that a signal
+ends prints its summary first: 130 SIGINT (Ctrl-C), 143 SIGTERM, 129 SIGHUP."
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -96,6 +102,12 @@ Nothing has to be added to a crate. Every command has --help. `raddle cargo` is 
         #[command(subcommand)]
         command: CargoCommand,
     },
+    /// Check that Raddle can control programs on this machine
+    Doctor(DoctorArgs),
+    /// Print shell completions
+    Completions(CompletionsArgs),
+    /// Write the man pages into a folder
+    Man(ManArgs),
     /// Compile C with hooks for `raddle run`: make CC="raddle cc"
     #[command(disable_help_flag = true)]
     Cc {

@@ -187,6 +187,10 @@ fn line(file: &TraceFile, sources: &Sources, place: &str) -> Option<String> {
         return nth(&file.program, line);
     }
     let (name, line) = place.rsplit_once(':')?;
+    if file.front_end == FrontEnd::Lab {
+        // Its text is in the file; whoever wrote that may name any other file.
+        return None;
+    }
     // A program and its source that were moved together are in the same folder.
     let beside = Path::new(&file.program).parent().map(|folder| folder.join(name));
     let paths = [sources.get(name).cloned(), beside, Some(PathBuf::from(name))];

@@ -4,29 +4,36 @@ mod args;
 mod beam;
 mod bench;
 mod cargo;
+mod ci;
 mod coverage;
+mod doctor;
 mod explain;
 mod front_end;
 mod harness_output;
 mod input;
+mod interrupt;
 mod lab;
 mod minimize;
 mod native;
 mod outcome;
+mod patience;
 mod progress;
 mod remote;
 mod replay;
 mod report;
 mod rust;
+mod shell;
 mod show;
 mod strategies;
 mod subject;
+mod suite;
 mod temporary;
 mod terminal;
 mod trust;
 
 use args::{BeamCommand, Cli, Command, LabCommand};
 use clap::Parser;
+use interrupt::{Interrupted, interrupted};
 use outcome::{Outcome, emit, width};
 use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, EXIT_USAGE};
 use std::ffi::OsString;
@@ -37,6 +44,12 @@ use terminal::printable;
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let width = width();
+    // A compiler replaces this process, and gdb has its own way with Ctrl-C.
+    let listens = !matches!(&cli.command, Command::Cc { .. } | Command::Cpp { .. })
+        && !matches!(&cli.command, Command::Replay(args) if args.gdb);
+    if listens && let Err(error) = interrupt::listen() {
+        return fail(&error, EXIT_USAGE);
+    }
     let outcome = match &cli.command {
         Command::Run(args) => native::run(args, width),
         Command::Strategies(args) => strategies::run(args, width),
@@ -52,18 +65,36 @@ fn main() -> ExitCode {
         Command::Explain(args) => explain::run(args),
         Command::Report(args) => report::run(args, width),
         Command::Cargo { command } => cargo::run(command, width),
+        Command::Doctor(args) => doctor::run(args),
+        Command::Completions(args) => shell::completions(args),
+        Command::Man(args) => shell::man(args),
         Command::Cc { args } => cc(raddle_cc::Language::C, args),
         Command::Cpp { args } => cc(raddle_cc::Language::Cpp, args),
     };
-    let (error, status) = match outcome {
-        Ok(outcome) => match emit(&outcome.text) {
-            Ok(()) => return ExitCode::from(outcome.status),
-            // A found bug is not lost if the report cannot be written.
-            Err(error) if outcome.status == EXIT_BUG_FOUND => (error, EXIT_BUG_FOUND),
-            Err(error) => (error, EXIT_USAGE),
+    let interrupted = interrupted();
+    let status = |status: u8| interrupted.as_ref().map_or(status, |interrupted| interrupted.status);
+    match outcome {
+        Ok(outcome) => {
+            if let Some(Interrupted { name, .. }) = &interrupted {
+                let _ = writeln!(std::io::stderr().lock(), "interrupted by {name}: not all runs were made");
+            }
+            match emit(&outcome.text) {
+                Ok(()) => ExitCode::from(status(outcome.status)),
+                // A found bug is not lost if the report cannot be written.
+                Err(error) if outcome.status == EXIT_BUG_FOUND => fail(&error, status(EXIT_BUG_FOUND)),
+                Err(error) => fail(&error, status(EXIT_USAGE)),
+            }
+        }
+        Err(error) => match &interrupted {
+            // What failed then did so because it was ended.
+            Some(Interrupted { name, status }) => fail(&anyhow::anyhow!("interrupted by {name}"), *status),
+            None => fail(&error, EXIT_USAGE),
         },
-        Err(error) => (error, EXIT_USAGE),
-    };
+    }
+}
+
+/// Prints an error and returns the exit status.
+fn fail(error: &anyhow::Error, status: u8) -> ExitCode {
     // A failure to write to standard error cannot be reported.
     let _ = writeln!(std::io::stderr().lock(), "{}", printable(&format!("error: {error:#}")));
     ExitCode::from(status)

@@ -1,11 +1,11 @@
 //! Servers: processes that execute runs on request. They are the workers of a search.
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, ensure};
 use raddle_model::native::{Answer, Order, RunResult, Setup};
 use raddle_model::{Ledger, Operation, Settings, TraceFile, TraceStep};
 use raddle_report::shape::NativeRun;
 use raddle_report::text;
-use raddle_search::{Details, FinishedRun, Known, Request, Run, Seen, Tally, Worker};
+use raddle_search::{Deadline, Details, FinishedRun, Known, Request, Run, Seen, Tally, Worker};
 use std::collections::VecDeque;
 
 /// The error of a program whose runs cannot be controlled. No other error has this type.
@@ -25,8 +25,18 @@ pub(crate) trait Server {
     /// Sends requests. Several may be in flight; they are answered in order.
     fn send(&mut self, orders: &[Order]) -> Result<()>;
 
+    /// Waits until [`Server::receive`] would return. Returns false if `is_over` returns true before.
+    fn wait(&mut self, is_over: &dyn Fn() -> bool) -> bool;
+
     /// Waits for the answer to the oldest unanswered request.
     fn receive(&mut self) -> Result<Answer>;
+
+    /// Sends a request and waits for the answer until `deadline`.
+    fn order_until(&mut self, order: &Order, deadline: &Deadline) -> Result<Answer> {
+        self.send(std::slice::from_ref(order))?;
+        ensure!(self.wait(&|| deadline.is_over()), "the time limit was reached");
+        self.receive()
+    }
 
     /// Sends a request and waits for the answer.
     fn order(&mut self, order: &Order) -> Result<Answer> {
@@ -66,6 +76,10 @@ impl<S: Server> Worker for Remote<S> {
         };
         let orders: Vec<Order> = requests.iter().map(order).collect();
         self.server.send(&orders)
+    }
+
+    fn wait(&mut self, is_over: &dyn Fn() -> bool) -> bool {
+        self.server.wait(is_over)
     }
 
     fn receive(&mut self) -> Result<Option<FinishedRun<Box<RunResult>>>> {

@@ -1,12 +1,13 @@
 //! `raddle replay`.
 
-use crate::args::ReplayArgs;
+use crate::args::{CiArgs, ReplayArgs};
 use crate::front_end::{Left, departure, does_not_repeat, open, recorded};
 use crate::input::shown;
 use crate::native::{self, Program};
 use crate::outcome::Outcome;
 use crate::show;
 use crate::subject::Repeated;
+use crate::suite;
 use anyhow::{Result, ensure};
 use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, FrontEnd, TraceFile};
 use raddle_report::run_text::verdict;
@@ -14,8 +15,15 @@ use raddle_report::shape::{self, Replayed, Resembled};
 use raddle_report::text;
 
 pub(crate) fn run(args: &ReplayArgs, width: usize) -> Result<Outcome> {
-    let shown = shown(&args.trace);
-    let file = recorded(&args.trace, &args.pa, args.trust)?;
+    let files = suite::files(&args.files)?;
+    let CiArgs { junit, sarif, github } = &args.ci;
+    let is_suite = files.len() > 1 || files != args.files || junit.is_some() || sarif.is_some() || *github;
+    let [path] = &files[..] else { return suite_of(args, &files) };
+    if is_suite {
+        return suite_of(args, &files);
+    }
+    let shown = shown(path);
+    let file = recorded(path, &args.pa, args.trust)?;
     let threads = native::threads(args.threads);
     if args.gdb {
         ensure!(
@@ -38,6 +46,11 @@ pub(crate) fn run(args: &ReplayArgs, width: usize) -> Result<Outcome> {
         }
         Some(left) => Err(does_not_repeat(&file, &left, shown)),
     }
+}
+
+fn suite_of(args: &ReplayArgs, files: &[String]) -> Result<Outcome> {
+    ensure!(!args.gdb, "--gdb takes one failure file");
+    suite::run(args, files)
 }
 
 /// Returns the output for a run whose steps are those of `file`.

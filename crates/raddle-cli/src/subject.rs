@@ -5,7 +5,7 @@ use crate::progress::Waiting;
 use anyhow::{Context, Result};
 use raddle_explain::{Effort, Execute, Explanation, MOST_AUTOMATIC_STEPS};
 use raddle_model::TraceFile;
-use raddle_search::{AFTER_A_FAILURE, Limits};
+use raddle_search::{AFTER_A_FAILURE, Deadline, Limits};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -50,11 +50,17 @@ pub(crate) trait Subject: Execute {
     /// Repeats `run`, one of its own, to record the values of its steps, and the output of the program.
     fn observe(&mut self, run: &mut TraceFile) -> Output;
 
+    /// Sets the deadline after which it waits for no run.
+    fn limit(&mut self, _deadline: Deadline) {}
+
     /// Returns the reason why it executes no more runs, if any.
     fn why_silent(&mut self) -> Option<anyhow::Error> {
         None
     }
 }
+
+/// The time for the last run after the deadline of a minimization or explanation, and for showing the result.
+const GRACE: Duration = Duration::from_millis(400);
 
 /// A recorded failing run.
 pub(crate) struct Kept {
@@ -102,6 +108,7 @@ impl Keep<'_> {
         {
             return Kept { file: small, output, ..kept };
         }
+        subject.limit(Deadline::new(Some(AFTER_A_FAILURE.time)));
         if let Ok(Repeated { run, divergence: None, .. }) = subject.replay(&raw) {
             kept.file.values = run.values;
             // The file already exists, without them.
@@ -136,6 +143,7 @@ pub(crate) fn minimize(
     limits: Limits,
     path: &Path,
 ) -> Result<Option<(TraceFile, Output)>> {
+    subject.limit(Deadline::new(Some(limits.time + GRACE)));
     let mut name = subject.namer();
     let mut save = |small: &TraceFile| {
         let mut named = small.clone();
@@ -143,6 +151,7 @@ pub(crate) fn minimize(
         write(path, &named)
     };
     let small = raddle_search::reduce(file, subject, limits, &Waiting::default(), &mut save)?;
+    subject.limit(Deadline::new(Some(GRACE)));
     let Some(mut small) = small else { return silence(subject, shown) };
     let output = subject.observe(&mut small);
     name(&mut small);
@@ -159,8 +168,10 @@ pub(crate) fn explain(
     effort: Effort,
     time: Duration,
 ) -> Result<Option<(Explanation, Sources)>> {
+    subject.limit(Deadline::new(Some(time + GRACE)));
     let found = raddle_search::explain(file, effort, time, &Waiting::default(), subject);
     let Some(mut found) = found else { return silence(subject, shown) };
+    subject.limit(Deadline::new(Some(GRACE)));
     let (mut sources, mut name) = (Sources::new(), subject.namer());
     for run in found.passing.iter_mut().chain(found.run.as_mut()) {
         subject.observe(run);

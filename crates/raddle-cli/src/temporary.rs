@@ -1,33 +1,99 @@
-//! Temporary files.
+//! Temporary files, and those that killed processes have left behind.
 
 use anyhow::{Context, Result};
-use std::fs::Permissions;
+use std::fs::{File, Metadata, Permissions};
 use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
+use std::sync::Once;
+use std::time::Duration;
 use tempfile::TempPath;
 
+/// The prefix of their names.
+const PREFIX: &str = "raddle-";
+
+/// Younger files are kept: their process may not have locked them yet.
+const NEW: Duration = Duration::from_secs(60);
+
 /// A file that is removed when this is dropped.
-pub(crate) struct Temporary(TempPath);
+pub(crate) struct Temporary {
+    path: TempPath,
+    /// Marks the file as in use for other processes.
+    _lock: File,
+}
 
 impl Temporary {
     /// Writes a file whose name ends in `end`.
     pub(crate) fn write(end: &str, content: &[u8]) -> Result<Temporary> {
         let folder = std::env::temp_dir();
-        let mut file = tempfile::Builder::new()
-            .prefix("raddle-")
+        let file = tempfile::Builder::new()
+            .prefix(PREFIX)
             .suffix(&format!("-{end}"))
             .permissions(Permissions::from_mode(0o700))
             .tempfile_in(&folder)
             .with_context(|| format!("cannot create a file in {}", folder.display()))?;
-        file.write_all(content).with_context(|| {
-            format!("cannot write {}; TMPDIR names another place for it", file.path().display())
-        })?;
-        // It is closed before it is loaded.
-        Ok(Temporary(file.into_temp_path()))
+        let unwritable =
+            || format!("cannot write {}; TMPDIR names another place for it", file.path().display());
+        file.as_file().write_all(content).with_context(unwritable)?;
+        let lock = File::open(file.path()).with_context(unwritable)?;
+        // On a file system without locks, nothing is removed either.
+        _ = lock.lock_shared();
+        static SWEPT: Once = Once::new();
+        if let Ok(own) = lock.metadata() {
+            SWEPT.call_once(|| sweep(&folder, &own));
+        }
+        // It is closed for writing before it is loaded.
+        Ok(Temporary { path: file.into_temp_path(), _lock: lock })
     }
 
     pub(crate) fn path(&self) -> &Path {
-        &self.0
+        &self.path
+    }
+}
+
+/// Removes files of this user that killed processes have left behind: those that nobody has locked.
+fn sweep(folder: &Path, own: &Metadata) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let named = entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX));
+        let Some(about) = entry.metadata().ok().filter(|about| named && about.is_file()) else { continue };
+        let age = own
+            .modified()
+            .ok()
+            .zip(about.modified().ok())
+            .and_then(|(own, its)| own.duration_since(its).ok());
+        if about.uid() != own.uid() || age.is_none_or(|age| age < NEW) {
+            continue;
+        }
+        if File::open(entry.path()).is_ok_and(|file| file.try_lock().is_ok()) {
+            // Somebody else may have been faster.
+            _ = std::fs::remove_file(entry.path());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::SystemTime;
+
+    #[test]
+    fn only_old_files_that_nobody_holds_are_swept() {
+        let folder = tempfile::tempdir().expect("a folder can be made");
+        let make = |name: &str, seconds: u64| {
+            let path = folder.path().join(name);
+            let file = File::create(&path).expect("a file can be made");
+            file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)).expect("it has a time");
+            (path, file)
+        };
+        let (own, own_file) = make("raddle-own", 1_000);
+        let (stale, _) = make("raddle-stale", 100);
+        let (held, held_file) = make("raddle-held", 100);
+        let (new, _) = make("raddle-new", 990);
+        let (other, _) = make("other", 100);
+        held_file.lock_shared().expect("it can be locked");
+        sweep(folder.path(), &own_file.metadata().expect("it is there"));
+        assert!(!stale.exists());
+        [own, held, new, other].iter().for_each(|path| assert!(path.exists(), "{}", path.display()));
     }
 }

@@ -22,8 +22,8 @@ pub(crate) fn admit(file: &TraceFile, shown: &str, trusts: bool) -> Result<()> {
         return Ok(());
     }
     bail!(
-        "{shown}: this file was not recorded by you on this machine, and would run a program\n{}help: read the command; if you trust \
-         it, repeat yours with --trust",
+        "{shown}: this file was not recorded by you on this machine, and would run a program\n{}help: if you trust this command, \
+         add --trust",
         command(file)
     )
 }

@@ -20,7 +20,7 @@ mod values;
 mod verdict;
 
 pub use claim::{Claim, Claims};
-pub use exit::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, EXIT_USAGE};
+pub use exit::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, EXIT_SIGNAL, EXIT_USAGE};
 pub use file::{
     Environment, FORMAT_VERSION, FileError, FrontEnd, MADE, MOST_FILE_STEPS, Minimized, NO_LOCATION,
     Settings, TraceFile, TraceStep, UnknownFrontEnd,

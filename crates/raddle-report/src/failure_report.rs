@@ -181,6 +181,23 @@ impl FailureReport {
         places.collect()
     }
 
+    /// Renames source files for which `name` returns a new name.
+    pub fn rename_files(&mut self, name: impl Fn(&str) -> Option<String>) {
+        let timelines = [Some(&mut self.failing), self.passing.as_mut()];
+        for place in timelines.into_iter().flatten().flat_map(|timeline| &mut timeline.places) {
+            if let Some(other) = place.file.as_deref().and_then(&name) {
+                place.file = Some(other);
+            }
+        }
+    }
+
+    /// Returns the source file and line of the failure.
+    pub fn place(&self) -> Option<(String, u32)> {
+        let event = self.failing.events.get(self.last()? as usize)?;
+        let place = self.failing.place(event)?;
+        Some((place.file.clone()?, place.line?))
+    }
+
     /// Returns the kind of failure, or `passed`.
     pub fn kind(&self) -> &'static str {
         self.failing.failure.unwrap_or("passed")

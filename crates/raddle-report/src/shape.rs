@@ -2,9 +2,11 @@
 
 mod cargo;
 mod failure;
+mod suite;
 
 pub use cargo::{CargoTest, CargoTests, Doctor, Finding, MissedBug, TestStatus};
 pub use failure::{Explained, ExplainedPair, ExplainedStep, Reduced, Replayed, Resembled};
+pub use suite::{SuiteFile, SuiteStatus};
 
 use crate::coverage::Coverage;
 use raddle_model::Claims;

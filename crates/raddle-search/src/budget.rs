@@ -1,6 +1,7 @@
 //! The limits of a search.
 
 use serde::{Deserialize, Serialize};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// The largest number of runs of a search, its time, and the failure that ends it.
@@ -43,6 +44,22 @@ impl Stop {
     }
 }
 
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
+/// Ends all searches, minimizations and explanations of this process, as if their time were over.
+pub fn interrupt() {
+    INTERRUPTED.store(true, Ordering::Relaxed);
+}
+
+/// Returns true if [`interrupt`] was called.
+#[inline]
+pub fn is_interrupted() -> bool {
+    INTERRUPTED.load(Ordering::Relaxed)
+}
+
+/// The minimum time for the first run of a search.
+pub const FIRST_RUN: Duration = Duration::from_secs(3);
+
 /// The time after which no run starts. The only use of the clock in a search.
 #[derive(Clone, Copy, Debug)]
 pub struct Deadline(Option<(Instant, Duration)>);
@@ -57,8 +74,18 @@ impl Deadline {
         Deadline(budget.map(|budget| (Instant::now(), budget)))
     }
 
-    /// Returns true if it has passed.
+    /// Returns true if the search stops waiting for its first run. A search without a run has no result, so the first run gets some more
+    /// time than the others, and at least [`FIRST_RUN`].
+    pub(crate) fn is_over_for_the_first_run(&self) -> bool {
+        const MOMENT: Duration = Duration::from_millis(800);
+        let is_over = |(begun, budget): (Instant, Duration)| {
+            begun.elapsed() >= (budget.saturating_add(MOMENT)).max(FIRST_RUN)
+        };
+        is_interrupted() || self.0.is_some_and(is_over)
+    }
+
+    /// Returns true if it has passed, or the process was interrupted.
     pub fn is_over(&self) -> bool {
-        self.0.is_some_and(|(begun, budget)| begun.elapsed() >= budget)
+        is_interrupted() || self.0.is_some_and(|(begun, budget)| begun.elapsed() >= budget)
     }
 }

@@ -1,5 +1,6 @@
 //! One job of a search: a worker and the turns that are its own.
 
+use crate::budget::is_interrupted;
 use crate::pipeline::Window;
 use crate::run::{FinishedRun, Run};
 use crate::shared::{Found, Seen, Shared};
@@ -43,7 +44,10 @@ impl<'a, W: Worker> Job<'a, W> {
         let unanswered = self.rounds().inspect_err(|_| self.shared.give_up())?;
         if self.worker.has_knowledge() {
             for _ in 0..unanswered {
-                self.worker.receive()?;
+                match self.worker.receive() {
+                    Err(_) if is_interrupted() => return Ok(self.found),
+                    received => received?,
+                };
             }
         }
         let lanes: Vec<usize> = self.turns.lanes().collect();
@@ -105,7 +109,8 @@ impl<'a, W: Worker> Job<'a, W> {
                 window.note_requests();
             }
             let Some(turn) = given.pop_front() else { break };
-            if self.shared.is_over(turn.number) {
+            let shared = self.shared;
+            if shared.is_over(turn.number) || !self.worker.wait(&|| shared.is_given_up(turn.number)) {
                 return Ok(End::Search(given.len() + 1));
             }
             match self.worker.receive()? {

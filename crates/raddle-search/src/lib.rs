@@ -28,7 +28,7 @@ mod tally;
 mod turns;
 mod worker;
 
-pub use budget::{Budget, Deadline, Stop};
+pub use budget::{Budget, Deadline, FIRST_RUN, Stop, interrupt, is_interrupted};
 pub use claims::{MOST_MISSED, claims};
 pub use failure::{AFTER_A_FAILURE, Limits, Progress, explain, origin, reduce, signed, write};
 pub use in_process::{CopyProgram, InProcess, Recording};

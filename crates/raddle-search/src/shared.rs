@@ -1,6 +1,6 @@
 //! A search, its result, and the state that its jobs share.
 
-use crate::budget::{Budget, Deadline, Stop};
+use crate::budget::{Budget, Deadline, Stop, is_interrupted};
 use crate::lanes::Lanes;
 use crate::run::Run;
 use crate::shard::Shard;
@@ -121,6 +121,12 @@ impl<F> Shared<'_, F> {
         number >= self.end.load(Ordering::Relaxed)
             || self.stopped.load(Ordering::Relaxed)
             || number > 0 && self.deadline.is_over()
+            || is_interrupted()
+    }
+
+    /// Returns true if the search stops waiting for run `number`, which was requested.
+    pub(crate) fn is_given_up(&self, number: u64) -> bool {
+        self.is_over(number) || self.deadline.is_over_for_the_first_run()
     }
 
     /// Ends the search before this run number.

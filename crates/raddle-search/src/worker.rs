@@ -32,6 +32,11 @@ pub trait Worker {
     /// Requests runs, to be executed in this order.
     fn request(&mut self, requests: &[Request]) -> Result<(), Self::Error>;
 
+    /// Waits until [`Worker::receive`] would return. Returns false if `is_over` returns true before.
+    fn wait(&mut self, _is_over: &dyn Fn() -> bool) -> bool {
+        true
+    }
+
     /// Waits for the oldest requested run. Returns `None` if its strategy has no schedule left.
     fn receive(&mut self) -> Result<Option<FinishedRun<Self::Failure>>, Self::Error>;
 

@@ -15,7 +15,7 @@ pub(crate) enum CargoCommand {
     /// Write a raddle.toml with comments, for budgets, strategies and tests to skip
     Init(CargoInitArgs),
     /// Compile and run a probe, and say what is missing
-    Doctor(DoctorArgs),
+    Doctor(CargoDoctorArgs),
 }
 
 /// What is built.
@@ -77,7 +77,7 @@ Examples:
   cargo raddle test queue::                         tests with `queue::` in their names
   cargo raddle test --test stress --runs 1e5 --time 5m
   cargo raddle test -- --ignored                    only those that are marked #[ignore]
-  cargo raddle test --junit target/junit.xml
+  cargo raddle test --budget 2m --junit target/junit.xml --sarif target/raddle.sarif
 
 Nothing has to be added to the crate. The tests are built with hooks at every access to memory, into target/raddle. Each runs in a
 process of its own, again and again, until a schedule breaks it or the budget is spent:
@@ -117,6 +117,9 @@ pub(crate) struct CargoTestArgs {
     /// Give up a run that has not ended after so much time
     #[arg(long, value_name = "T", default_value = "20s", value_parser = duration)]
     pub(crate) run_time: Duration,
+    /// Time budget for all tests together, such as 30s or 5m, shared equally; tests that finish early leave their time to the others
+    #[arg(long, value_name = "T", conflicts_with = "time", value_parser = duration)]
+    pub(crate) budget: Option<Duration>,
     /// A test that cannot be controlled is a failure
     #[arg(long)]
     pub(crate) strict: bool,
@@ -126,9 +129,6 @@ pub(crate) struct CargoTestArgs {
     /// The folder for failing runs; raddle/failures in the target directory if not given
     #[arg(long, value_name = "FOLDER")]
     pub(crate) record: Option<PathBuf>,
-    /// Write the results as JUnit's XML
-    #[arg(long, value_name = "FILE")]
-    pub(crate) junit: Option<PathBuf>,
     /// As for the harness of tests: --ignored, --include-ignored, --exact, --skip FILTER, and more filters
     #[arg(last = true, allow_hyphen_values = true, value_name = "HARNESS ARGUMENTS")]
     pub(crate) harness: Vec<String>,
@@ -189,7 +189,7 @@ by the compiler of this folder, run as it is, and run under control, where the l
 
 Exit status: 0 all is there, 2 something is missing."
 )]
-pub(crate) struct DoctorArgs {
+pub(crate) struct CargoDoctorArgs {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

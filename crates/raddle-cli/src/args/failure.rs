@@ -1,5 +1,6 @@
 //! The arguments of the commands that take a recorded failure, but for `raddle report`.
 
+use super::ci::CiArgs;
 use super::native::ThreadsArg;
 use super::values::{duration, runs, whole};
 use clap::Args;
@@ -12,13 +13,18 @@ Example:
   raddle lab run abba.rdl --until-bug --record bug.json
   raddle replay bug.json
   raddle replay bug.json --gdb
+  raddle replay failures --junit replay.xml         every failure of a folder: is it fixed?
   raddle replay bug.json --gdb -- -ex 'break push' -ex continue -ex 'thread apply all bt'
 
 The program, its parameters and every decision are in the file. If the run does not repeat, the step and the cause
 are told and the exit status is 2.
 
-What is about to run is printed first. A file that was not recorded by you on this machine, or was changed since, is refused
-unless you say --trust.
+The command prints what it runs. It refuses a file that you did not record on this machine, or that was changed since, unless
+--trust is given.
+
+Several files, a folder, or --junit, --sarif or --github form a regression suite. Each recorded schedule is followed as far as possible,
+and its failure is FIXED (the run passes), FAILING (the same kind of failure), CHANGED (another kind) or an ERROR (not replayed).
+Exit status: 0 all are fixed, 1 some fail, 2 some could not be replayed.
 
 --gdb begins at `main` of the recorded run, with the threads as OS threads: breakpoints, watchpoints, `info threads` and the
 stacks of all threads are as usual, and every `run` is the same run again. One thread runs at a time, and the schedule is the
@@ -26,8 +32,9 @@ recorded one: a step that waits for another thread lets that one run. `set sched
 functions that synchronise break the run. The output of the program comes at the end.
 If the standard input is no terminal, gdb gets its commands from the arguments, and then lets the run go to its end.")]
 pub(crate) struct ReplayArgs {
-    /// A failure file, or - for standard input
-    pub(crate) trace: String,
+    /// A failure file, or - for standard input; several files or a folder form a regression suite
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<String>,
     /// If the program has changed, follow the recorded run as far as possible and tell how it ends now
     #[arg(long)]
     pub(crate) tolerant: bool,
@@ -35,17 +42,19 @@ pub(crate) struct ReplayArgs {
     #[arg(long, value_enum, default_value_t = ThreadsArg::Fibers)]
     pub(crate) threads: ThreadsArg,
     /// Make the run of a pthreads program under gdb
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long, conflicts_with_all = ["json", "junit", "sarif", "github"])]
     pub(crate) gdb: bool,
     /// The directory with the modules of an Erlang test, where it has moved since
     #[arg(long, value_name = "DIR")]
     pub(crate) pa: Vec<PathBuf>,
-    /// Run what the file names, though somebody else recorded it
+    /// Run the program of a file that you did not record on this machine
     #[arg(long)]
     pub(crate) trust: bool,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) ci: CiArgs,
     /// More arguments for gdb, after --
     #[arg(last = true, requires = "gdb", allow_hyphen_values = true, value_name = "GDB ARGUMENTS")]
     pub(crate) gdb_args: Vec<String>,
@@ -77,7 +86,7 @@ pub(crate) struct MinimizeArgs {
     /// The directory with the modules of an Erlang test, where it has moved since
     #[arg(long, value_name = "DIR")]
     pub(crate) pa: Vec<PathBuf>,
-    /// Run what the file names, though somebody else recorded it
+    /// Run the program of a file that you did not record on this machine
     #[arg(long)]
     pub(crate) trust: bool,
     /// Print JSON
@@ -110,7 +119,7 @@ pub(crate) struct ExplainArgs {
     /// The directory with the modules of an Erlang test, where it has moved since
     #[arg(long, value_name = "DIR")]
     pub(crate) pa: Vec<PathBuf>,
-    /// Run what the file names, though somebody else recorded it
+    /// Run the program of a file that you did not record on this machine
     #[arg(long)]
     pub(crate) trust: bool,
     /// Print JSON

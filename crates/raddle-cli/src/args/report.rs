@@ -36,7 +36,7 @@ pub(crate) struct ReportArgs {
     /// Run the program again to explain the failure
     #[arg(long)]
     pub(crate) explain: bool,
-    /// Run what the file names, though somebody else recorded it
+    /// Run the program of a file that you did not record on this machine
     #[arg(long, requires = "explain")]
     pub(crate) trust: bool,
     /// Make at most so many runs for the explanation; if not given, 3000, and fewer of a run with many steps

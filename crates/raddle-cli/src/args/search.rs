@@ -1,9 +1,10 @@
 //! The arguments of every command that searches.
 
+use super::ci::CiArgs;
 use super::values::{duration, runs, whole};
 use clap::{Args, ValueEnum};
 use raddle_model::Settings;
-use raddle_search::{Budget, Portfolio, Stop};
+use raddle_search::{Budget, FIRST_RUN, Portfolio, Stop};
 use std::time::Duration;
 
 /// How long and in which way schedules are tried.
@@ -53,6 +54,8 @@ pub(crate) struct SearchArgs {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) ci: CiArgs,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -100,6 +103,11 @@ impl SearchArgs {
         Budget { stop, ..self.budget() }
     }
 
+    /// Returns how long one run may take: no longer than the whole search.
+    pub(crate) fn run_time(&self, limit: Duration) -> Duration {
+        self.time.map_or(limit, |time| one_run(time, limit))
+    }
+
     pub(crate) fn seed(&self) -> u64 {
         self.seed.unwrap_or(1)
     }
@@ -120,6 +128,11 @@ impl SearchArgs {
             step_limit_fails: self.fail_on_step_limit,
         }
     }
+}
+
+/// Returns how long a run of a search may take that has `time`, where a run may take no longer than `limit`.
+pub(crate) fn one_run(time: Duration, limit: Duration) -> Duration {
+    time.max(FIRST_RUN).min(limit)
 }
 
 /// Returns how many cores to use.

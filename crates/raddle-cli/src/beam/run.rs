@@ -3,6 +3,7 @@
 use super::server::{Program, Vm, setup, whole};
 use super::subject::{Beam, output};
 use crate::args::BeamRunArgs;
+use crate::ci::{Reports, searched};
 use crate::outcome::Outcome;
 use crate::progress::Progress;
 use crate::remote::{Remote, in_short, report};
@@ -31,11 +32,12 @@ impl Target for Search<'_> {
 }
 
 pub(crate) fn run(args: &BeamRunArgs, width: usize) -> Result<Outcome> {
+    let mut reports = Reports::open(&args.search.ci)?;
     let program = Program { test: args.test.clone(), places: places(args)? };
     // The same strategies as under `raddle:test`. Letting the end of the test wait for the others, as for
     // native programs, would change nothing: it ends the run.
     let lanes = Lanes::parse(&args.search.strategy(), Portfolio::Tests)?;
-    let wall = u64::try_from(args.run_time.as_millis()).unwrap_or(u64::MAX);
+    let wall = u64::try_from(args.search.run_time(args.run_time).as_millis()).unwrap_or(u64::MAX);
     let setup = setup(lanes.specs(), args.search.seed(), args.search.settings(), wall);
     let budget = args.search.budget();
     let progress = Progress::new(budget.runs);
@@ -82,6 +84,9 @@ pub(crate) fn run(args: &BeamRunArgs, width: usize) -> Result<Outcome> {
         failing = Some(kept);
     }
     let status = if failing.is_some() { EXIT_BUG_FOUND } else { EXIT_NOTHING_FOUND };
+    let test = searched("raddle beam run", program.test.clone(), &report);
+    reports.add(test, failing.as_ref().map(|kept| &kept.file));
+    reports.write(true)?;
     if args.search.json {
         return Ok(Outcome { text: shape::line(&report), status });
     }

@@ -1,6 +1,7 @@
 //! An Erlang VM with the application, which executes runs.
 
 use super::application;
+use crate::patience::{self, read_all, set_ticking};
 use crate::remote::Server;
 use crate::temporary::Temporary;
 use anyhow::{Context, Result, bail, ensure};
@@ -8,10 +9,11 @@ use raddle_model::native::{Answer, Order, Points, Setup, Threads};
 use raddle_model::{FrontEnd, TraceFile};
 use raddle_model::{Ledger, Settings};
 use serde::Serialize;
-use std::io::{ErrorKind, Read, Write};
+use std::io::{BufReader, ErrorKind, Read, Write};
 use std::net::Shutdown;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 
@@ -94,7 +96,7 @@ pub(super) fn setup(strategies: Vec<String>, seed: u64, settings: Settings, pati
 /// A VM that waits for requests.
 pub(super) struct Vm {
     process: Child,
-    stream: UnixStream,
+    stream: BufReader<UnixStream>,
     /// The VM's own messages, in case of an error.
     said: Temporary,
 }
@@ -104,6 +106,7 @@ impl Vm {
     pub(super) fn start(program: &Program, setup: &Setup) -> Result<Vm> {
         let application = application::find()?;
         let (mine, theirs) = UnixStream::pair().context("cannot make a socket")?;
+        set_ticking(&mine).context("cannot make a socket")?;
         let said = Temporary::write("beam.txt", b"")?;
         let words = || std::fs::OpenOptions::new().append(true).open(said.path()).map(Stdio::from);
         let process = application::otp("erl")
@@ -113,6 +116,8 @@ impl Vm {
             .arg(application.join("ebin"))
             .args(["-s", "raddle_main", "main", "-extra", &program.test])
             .args(&program.places)
+            // Ctrl-C is meant for the search, which ends its VMs itself.
+            .process_group(0)
             .stdin(Stdio::from(OwnedFd::from(theirs)))
             .stdout(words()?)
             .stderr(words()?)
@@ -122,7 +127,7 @@ impl Vm {
                 Some(ErrorKind::NotFound) => anyhow::anyhow!(application::NO_ERLANG),
                 _ => error,
             })?;
-        let mut vm = Vm { process, stream: mine, said };
+        let mut vm = Vm { process, stream: BufReader::new(mine), said };
         match vm.receive()? {
             Answer::Ready { .. } => vm.tell(std::slice::from_ref(setup))?,
             Answer::Lost { message } | Answer::Refused { message } => bail!("{message}"),
@@ -138,7 +143,7 @@ impl Vm {
             bytes.extend(u32::try_from(text.len()).context("a message is too long")?.to_be_bytes());
             bytes.extend(text);
         }
-        self.stream.write_all(&bytes).with_context(|| self.ended())
+        self.stream.get_mut().write_all(&bytes).with_context(|| self.ended())
     }
 
     fn ended(&self) -> String {
@@ -154,11 +159,15 @@ impl Server for Vm {
         self.tell(orders)
     }
 
+    fn wait(&mut self, is_over: &dyn Fn() -> bool) -> bool {
+        patience::wait(&mut self.stream, is_over)
+    }
+
     fn receive(&mut self) -> Result<Answer> {
         let heard = hear(&mut self.stream).with_context(|| self.ended())?;
         let text = heard.inspect_err(|_| {
             // The beginning of the next answer is unknown.
-            _ = self.stream.shutdown(Shutdown::Both);
+            _ = self.stream.get_ref().shutdown(Shutdown::Both);
         });
         let text = text.map_err(|TooLong(length)| {
             anyhow::anyhow!(
@@ -177,13 +186,13 @@ struct TooLong(u32);
 /// Returns the next answer. An error if there is none.
 fn hear(stream: &mut impl Read) -> std::io::Result<Result<Vec<u8>, TooLong>> {
     let mut length = [0; 4];
-    stream.read_exact(&mut length)?;
+    read_all(stream, &mut length)?;
     let length = u32::from_be_bytes(length);
     if length > LONGEST {
         return Ok(Err(TooLong(length)));
     }
     let mut text = vec![0; length as usize];
-    stream.read_exact(&mut text)?;
+    read_all(stream, &mut text)?;
     Ok(Ok(text))
 }
 

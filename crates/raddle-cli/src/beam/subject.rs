@@ -8,6 +8,7 @@ use anyhow::{Context, Error, Result, anyhow, bail};
 use raddle_explain::{Execute, Execution, Wanted};
 use raddle_model::native::{Answer, Order, RunResult};
 use raddle_model::{Schedule, TraceFile};
+use raddle_search::Deadline;
 
 /// The maximum time without an operation, in milliseconds: of a replay, and of one of many runs.
 const REPLAY: u64 = 600_000;
@@ -23,6 +24,8 @@ pub(crate) struct Beam {
     vm: Option<Vm>,
     /// The reason why it executes no more runs.
     silent: Option<Error>,
+    /// No run is waited for after it.
+    deadline: Deadline,
 }
 
 impl Beam {
@@ -39,7 +42,14 @@ impl Beam {
             })?;
         }
         let origin = raddle_search::origin(file);
-        Ok(Beam { origin, shown: shown.to_owned(), program, vm: None, silent: None })
+        Ok(Beam {
+            origin,
+            shown: shown.to_owned(),
+            program,
+            vm: None,
+            silent: None,
+            deadline: Deadline::new(None),
+        })
     }
 
     fn start(&self, patience_ms: u64) -> Result<Vm> {
@@ -62,7 +72,7 @@ impl Beam {
     /// Executes one run.
     fn make(&mut self, order: &Order) -> Result<Repeated> {
         let shown = self.shown.clone();
-        match self.start(REPLAY)?.order(order)? {
+        match self.start(REPLAY)?.order_until(order, &self.deadline)? {
             Answer::RunResult(ran) => repeated(*ran),
             Answer::Lost { message } | Answer::Refused { message } => {
                 bail!("{shown}: the run cannot be repeated: {message}")
@@ -99,7 +109,8 @@ fn moved(file: &TraceFile, now: &TraceFile) -> Option<(usize, String)> {
 impl Execute for Beam {
     fn execute(&mut self, schedule: &Schedule, wanted: Wanted) -> Option<Execution> {
         let order = Order::follow(&self.origin, schedule, 0, wanted == Wanted::Any);
-        let ran = match self.follower()?.order(&order) {
+        let deadline = self.deadline;
+        let ran = match self.follower()?.order_until(&order, &deadline) {
             Ok(Answer::RunResult(ran)) => ran,
             Ok(Answer::Refused { message }) => {
                 (self.vm, self.silent) = (None, Some(anyhow!(message)));
@@ -107,7 +118,8 @@ impl Execute for Beam {
             }
             Ok(_) => return None,
             Err(error) => {
-                (self.vm, self.silent) = (None, Some(error));
+                self.vm = None;
+                self.silent = Some(error).filter(|_| !deadline.is_over());
                 return None;
             }
         };
@@ -132,10 +144,15 @@ impl Subject for Beam {
     }
 
     fn observe(&mut self, run: &mut TraceFile) -> Output {
-        match self.follower().map(|vm| vm.order(&Order::replay(run, 0))) {
+        let deadline = self.deadline;
+        match self.follower().map(|vm| vm.order_until(&Order::replay(run, 0), &deadline)) {
             Some(Ok(Answer::RunResult(ran))) if ran.divergence.is_none() => output(&ran),
             _ => Output::default(),
         }
+    }
+
+    fn limit(&mut self, deadline: Deadline) {
+        self.deadline = deadline;
     }
 
     fn why_silent(&mut self) -> Option<Error> {

@@ -15,7 +15,7 @@ use manifest::{Program, Suite};
 use measure::{Measure, Ready, measure};
 use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND};
 use raddle_report::bench::{Bench, Cell, markdown, page, pictures};
-use raddle_search::{Lanes, Portfolio};
+use raddle_search::{Lanes, Portfolio, is_interrupted};
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -31,6 +31,9 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Outcome> {
         Measure { runs: args.runs, trials: args.trials.unwrap_or(0), seed: args.seed, fixed: args.fixed };
     let store = Store::open(args.output.as_deref())?;
     let cells = measure_all(&suite.programs, &args.strategy, how, &store, cores(args.jobs))?;
+    if is_interrupted() {
+        suite.programs.retain(|program| cells.iter().any(|cell| cell.case == program.case.name));
+    }
     let bench = Bench {
         command: command(args),
         seed: args.seed,
@@ -106,6 +109,10 @@ fn measure_all(
                     let result = ready_of(&ready[case], program, how.fixed)
                         .and_then(|ready| measure(program, ready, strategy, how));
                     let cell = result.inspect_err(|_| next.store(usize::MAX / 2, Ordering::Relaxed));
+                    // A cell that was not measured to its end is none.
+                    if is_interrupted() {
+                        return Ok(mine);
+                    }
                     let cell = cell.with_context(|| format!("{} under {strategy}", program.case.name))?;
                     store.add(&cell, how)?;
                     cell

@@ -7,10 +7,12 @@ use anyhow::{Context, Result, ensure};
 use cargo_metadata::camino::Utf8PathBuf;
 use cargo_metadata::{Artifact, Message, Package, PackageId, TargetKind};
 use raddle_model::Environment;
+use raddle_search::is_interrupted;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::time::Duration;
 
 /// A built program.
 pub(super) struct Binary {
@@ -63,20 +65,13 @@ pub(super) fn build(
     let mut process =
         command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().context("cannot start cargo")?;
     let stdout = process.stdout.take().context("cargo's messages cannot be read")?;
-    let (mut artifacts, mut scripts) = (Vec::new(), Scripts::default());
-    for message in Message::parse_stream(BufReader::new(stdout)) {
-        match message.context("cargo's messages cannot be read")? {
-            Message::CompilerArtifact(artifact) => artifacts.push(artifact),
-            Message::BuildScriptExecuted(mut script) => {
-                script.env.push(("OUT_DIR".to_owned(), script.out_dir.into_string()));
-                scripts.environments.insert(script.package_id, script.env);
-                scripts.linked.extend(script.linked_paths.into_iter().map(Utf8PathBuf::into_string));
-            }
-            // Build scripts may print other lines.
-            _ => {}
-        }
-    }
-    let status = process.wait().context("cargo was not waited for")?;
+    let (read, status) = std::thread::scope(|scope| {
+        let ending = scope.spawn(|| end(&mut process));
+        let read = read(stdout);
+        (read, ending.join().unwrap_or_else(|payload| std::panic::resume_unwind(payload)))
+    });
+    let status = status.context("cargo was not waited for")?;
+    let (mut artifacts, scripts) = read?;
     ensure!(status.success(), "the build with hooks failed, as cargo says above");
     artifacts.sort_by_cached_key(|artifact| position(workspace, artifact));
     let mut binaries = Vec::new();
@@ -91,6 +86,38 @@ pub(super) fn build(
         }
     }
     Ok(binaries)
+}
+
+/// Waits for cargo to exit. Kills it if this process is interrupted.
+fn end(process: &mut Child) -> std::io::Result<ExitStatus> {
+    const MOMENT: Duration = Duration::from_millis(20);
+    loop {
+        if let Some(status) = process.try_wait()? {
+            return Ok(status);
+        }
+        if is_interrupted() {
+            process.kill()?;
+        }
+        std::thread::sleep(MOMENT);
+    }
+}
+
+/// Reads cargo's messages.
+fn read(stdout: ChildStdout) -> Result<(Vec<Artifact>, Scripts)> {
+    let (mut artifacts, mut scripts) = (Vec::new(), Scripts::default());
+    for message in Message::parse_stream(BufReader::new(stdout)) {
+        match message.context("cargo's messages cannot be read")? {
+            Message::CompilerArtifact(artifact) => artifacts.push(artifact),
+            Message::BuildScriptExecuted(mut script) => {
+                script.env.push(("OUT_DIR".to_owned(), script.out_dir.into_string()));
+                scripts.environments.insert(script.package_id, script.env);
+                scripts.linked.extend(script.linked_paths.into_iter().map(Utf8PathBuf::into_string));
+            }
+            // Build scripts may print other lines.
+            _ => {}
+        }
+    }
+    Ok((artifacts, scripts))
 }
 
 /// Returns the position of a program in the order in which `cargo test` runs them. Cargo reports them in the

@@ -2,7 +2,7 @@
 
 use super::flags::Flags;
 use super::workspace::{TARGET, asked, cargo, host, rustc};
-use crate::args::{DoctorArgs, HooksArg};
+use crate::args::{CargoDoctorArgs, HooksArg};
 use crate::native::{self, Native, find};
 use crate::outcome::Outcome;
 use anyhow::{Context, Result, bail, ensure};
@@ -41,7 +41,7 @@ fn main() {
 /// The hooks that a program with plain and atomic accesses calls.
 const HOOKS: [&str; 3] = ["__tsan_read", "__tsan_write", "__tsan_atomic32_fetch_add"];
 
-pub(super) fn run(args: &DoctorArgs) -> Result<Outcome> {
+pub(super) fn run(args: &CargoDoctorArgs) -> Result<Outcome> {
     let mut doctor = Doctor::default();
     examine(&mut doctor);
     doctor.ok = doctor.findings.iter().all(|finding| finding.ok);
@@ -50,32 +50,50 @@ pub(super) fn run(args: &DoctorArgs) -> Result<Outcome> {
     Ok(Outcome { text, status })
 }
 
-fn told(doctor: &Doctor) -> String {
+/// Returns a line for each finding.
+pub(crate) fn findings(doctor: &Doctor) -> String {
     let mut out = String::new();
-    for Finding { what, ok, detail } in &doctor.findings {
-        let _ = writeln!(out, "{}  {what}: {detail}", if *ok { "     ok" } else { "MISSING" });
+    for Finding { what, ok, absent, detail } in &doctor.findings {
+        let word = match (ok, absent) {
+            (_, true) => " absent",
+            (true, false) => "     ok",
+            (false, false) => "MISSING",
+        };
+        let _ = writeln!(out, "{word}  {what}: {detail}");
     }
-    out.push_str(match (doctor.ok, doctor.fallback) {
-        (true, _) => "All is there: `cargo raddle test` works with this compiler.\n",
-        (false, Some(true)) => {
-            "The flags of this compiler have changed, and the other way works: add `--hooks sanitizer` to `cargo raddle test` and \
-             `cargo raddle run`. It sets RUSTC_BOOTSTRAP=1 for the compiler, and so uses an option that is no part of a stable Rust.\n"
-        }
-        (false, Some(false)) => {
-            "The flags of this compiler have changed, and `--hooks sanitizer` does not work either; a toolchain that is known to work \
-             is 1.95: cargo +1.95.0 raddle test\n"
-        }
-        (false, None) => "`cargo raddle test` cannot work before this is mended.\n",
-    });
     out
 }
 
+fn told(doctor: &Doctor) -> String {
+    let last = if doctor.ok {
+        "All is there: `cargo raddle test` works with this compiler.\n"
+    } else {
+        remedy(doctor)
+    };
+    findings(doctor) + last
+}
+
+/// Returns the remedy for missing tools.
+pub(crate) fn remedy(doctor: &Doctor) -> &'static str {
+    match doctor.fallback {
+        Some(true) => {
+            "The flags of this compiler have changed, and the other way works: add `--hooks sanitizer` to `cargo raddle test` and \
+             `cargo raddle run`. It sets RUSTC_BOOTSTRAP=1 for the compiler, and so uses an option that is no part of a stable Rust.\n"
+        }
+        Some(false) => {
+            "The flags of this compiler have changed, and `--hooks sanitizer` does not work either; a toolchain that is known to work \
+             is 1.95: cargo +1.95.0 raddle test\n"
+        }
+        None => "Install what is missing and run this command again.\n",
+    }
+}
+
 /// Checks everything in turn, as long as it makes sense.
-fn examine(doctor: &mut Doctor) {
+pub(crate) fn examine(doctor: &mut Doctor) {
     let mut look = |what: &str, found: Result<String>| {
         let ok = found.is_ok();
         let detail = found.unwrap_or_else(|error| format!("{error:#}"));
-        doctor.findings.push(Finding { what: what.to_owned(), ok, detail });
+        doctor.findings.push(Finding { what: what.to_owned(), ok, absent: false, detail });
         ok
     };
     let version =

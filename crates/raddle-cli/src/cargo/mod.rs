@@ -13,6 +13,8 @@ mod settings;
 mod test;
 mod workspace;
 
+pub(crate) use doctor::{examine, findings, remedy};
+
 use crate::args::CargoCommand;
 use crate::outcome::Outcome;
 use anyhow::Result;

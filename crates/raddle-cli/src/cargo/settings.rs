@@ -7,7 +7,7 @@ use anyhow::{Context, Result, anyhow};
 use raddle_search::{Lanes, Portfolio};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The file's name.
 pub(super) const FILE: &str = "raddle.toml";
@@ -120,6 +120,32 @@ impl Settings {
             jobs: cores(args.jobs.or(self.jobs.filter(|&jobs| jobs > 0))),
             step_limit: steps.unwrap_or(STEPS).max(1),
         }
+    }
+}
+
+/// A time budget for several tests: each gets an equal share of the remaining time.
+pub(super) struct Share {
+    /// The end of the budget.
+    end: Option<Instant>,
+    /// The number of remaining tests.
+    tests: u32,
+}
+
+impl Share {
+    /// Starts a budget of `time` for this many tests, if there is one.
+    #[expect(clippy::disallowed_methods, reason = "a time budget is read between tests")]
+    pub(super) fn new(time: Option<Duration>, tests: usize) -> Share {
+        let tests = u32::try_from(tests).unwrap_or(u32::MAX);
+        Share { end: time.map(|time| Instant::now() + time), tests }
+    }
+
+    /// Returns the time for the next test, if there is a budget.
+    #[expect(clippy::disallowed_methods, reason = "a time budget is read between tests")]
+    pub(super) fn next(&mut self) -> Option<Duration> {
+        let left = self.end?.saturating_duration_since(Instant::now());
+        let share = left / self.tests.max(1);
+        self.tests = self.tests.saturating_sub(1);
+        Some(share)
     }
 }
 

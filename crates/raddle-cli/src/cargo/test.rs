@@ -2,10 +2,12 @@
 
 use super::build::{Binary, Wanted, build};
 use super::harness::{self, LeftOut, Listed, Selection};
-use super::settings::{Budget, Settings};
+use super::settings::{Budget, Settings, Share};
 use super::workspace::Workspace;
-use crate::args::CargoTestArgs;
+use crate::args::{CargoTestArgs, SearchArgs, one_run};
+use crate::ci::Reports;
 use crate::harness_output as output;
+use crate::interrupt::{Interrupted, interrupted};
 use crate::native::{self, Native};
 use crate::outcome::{Outcome, emit};
 use crate::progress::Progress;
@@ -20,8 +22,8 @@ use raddle_report::shape::{self, CargoTest, CargoTests, MissedBug, TestStatus};
 use raddle_report::{cargo_text, search_text};
 use raddle_search::{Lanes, Portfolio, Seen, Stop, Tally, claims};
 use std::fmt::Write;
-use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::time::Instant;
 
 /// The number of threads of a test that creates none: the harness's, and its own.
@@ -36,48 +38,23 @@ pub(super) fn run(args: &CargoTestArgs, width: usize) -> Result<Outcome> {
     Lanes::parse(&args.search.strategy(), Portfolio::Programs)?;
     let workspace = Workspace::find(args.build.manifest_path.as_deref())?;
     Settings::check(&workspace)?;
-    let junit = args.junit.as_deref().map(report_file).transpose()?;
+    let reports = Reports::open(&args.search.ci)?;
     let targets = targets(args);
     // By default cargo would build the examples as well, which have no tests.
     let all = ["--tests".to_owned()];
     let chosen = if targets.is_empty() { &all[..] } else { &targets[..] };
     let words = [&["test".to_owned(), "--no-run".to_owned()][..], chosen].concat();
-    let binaries = build(&workspace, &args.build, &words, Wanted::Tests).inspect_err(|_| {
-        // An empty report would be misleading. An existing one stays unchanged.
-        if let Some(path) = args.junit.as_deref().filter(|path| is_empty_file(path)) {
-            _ = std::fs::remove_file(path);
-        }
-    })?;
+    let binaries = build(&workspace, &args.build, &words, Wanted::Tests)?;
     let folder = args.record.clone().unwrap_or_else(|| workspace.target.join("failures"));
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let begun = now();
     // Cargo runs them only for libraries, and only if no target is selected.
     let has_documentation = targets.is_empty() && binaries.iter().any(|binary| !binary.name.contains("::"));
-    let (tests, all, others) = (Vec::new(), CargoTests::default(), Vec::new());
-    let mut session = Session { args, width, folder, tests, all, others, has_documentation };
+    let (all, others) = (CargoTests::default(), Vec::new());
+    let mut session = Session { args, width, folder, reports, all, others, has_documentation };
     let ended = session.all_of(&binaries, &workspace, &selection).and_then(|()| session.has_any());
     session.all.seconds = seconds(begun);
-    session.finish(ended, junit)
-}
-
-/// Opens the file of a report before anything is done, and leaves it unchanged until there is something to
-/// write.
-fn report_file(path: &Path) -> Result<File> {
-    let opened = OpenOptions::new().write(true).create(true).truncate(false).open(path);
-    opened.with_context(|| format!("cannot write {}", path.display()))
-}
-
-fn is_empty_file(path: &Path) -> bool {
-    std::fs::metadata(path).is_ok_and(|there| there.is_file() && there.len() == 0)
-}
-
-/// Replaces the contents of `file` by `text`.
-fn replace(mut file: &File, text: &str) -> std::io::Result<()> {
-    // Only a regular file has a length.
-    if file.metadata()?.is_file() {
-        file.set_len(0)?;
-    }
-    std::io::Write::write_all(&mut file, text.as_bytes())
+    session.finish(ended)
 }
 
 /// Returns the selected targets of the packages.
@@ -110,7 +87,7 @@ struct Session<'a> {
     width: usize,
     /// The folder of failing runs.
     folder: PathBuf,
-    tests: Vec<CargoTest>,
+    reports: Reports,
     all: CargoTests,
     /// The first names that the filter excludes.
     others: Vec<String>,
@@ -118,52 +95,91 @@ struct Session<'a> {
     has_documentation: bool,
 }
 
+/// A test that was run.
+struct Tested {
+    test: CargoTest,
+    /// The failing run for a person.
+    report: String,
+    failing: Option<TraceFile>,
+}
+
 impl Session<'_> {
     /// Runs the selected tests, one after the other.
     fn all_of(&mut self, binaries: &[Binary], workspace: &Workspace, selection: &Selection) -> Result<()> {
+        let mut wanted = Vec::new();
         for binary in binaries {
-            let settings = Settings::of(binary, workspace)?;
+            let settings = Rc::new(Settings::of(binary, workspace)?);
             let listed = match harness::list(binary)? {
                 Ok(listed) => listed,
                 Err(why) => {
-                    self.add(unlisted(binary, &why), "")?;
+                    wanted.push((binary, Rc::clone(&settings), Err(why)));
                     continue;
                 }
             };
-            for test in &listed {
-                match selection.leaves_out(test) {
-                    Some(LeftOut::Filtered) => {
-                        self.all.filtered += 1;
-                        if self.others.len() < MOST_NAMES {
-                            self.others.push(test.name.clone());
-                        }
-                        continue;
-                    }
-                    Some(LeftOut::Ignored) => {
-                        self.add(left_out(binary, test, TestStatus::Ignored, "it is marked #[ignore]"), "")?;
-                        continue;
-                    }
-                    None if settings.skips(&test.name) => {
-                        self.add(left_out(binary, test, TestStatus::Skipped, "raddle.toml says so"), "")?;
-                        continue;
-                    }
-                    None => {}
+            wanted.extend(listed.into_iter().map(|test| (binary, Rc::clone(&settings), Ok(test))));
+        }
+        let runs = |(_, settings, test): &(&Binary, Rc<Settings>, Result<Listed, String>)| {
+            test.as_ref()
+                .is_ok_and(|test| selection.leaves_out(test).is_none() && !settings.skips(&test.name))
+        };
+        let mut share = Share::new(self.args.budget, wanted.iter().filter(|test| runs(test)).count());
+        for (binary, settings, test) in wanted {
+            let test = match test {
+                Ok(test) => test,
+                Err(why) => {
+                    self.add(unlisted(binary, &why), "", None)?;
+                    continue;
                 }
-                let budget = settings.budget(&self.args.search, &test.name);
-                let (tested, report) = self.test(binary, test, &budget)?;
-                let failed = tested.status == TestStatus::Failed;
-                self.add(tested, &report)?;
-                if failed && self.args.fail_fast {
-                    return Ok(());
-                }
+            };
+            if let Some(left_out) = self.leaves_out(binary, &test, &settings, selection) {
+                left_out.map_or(Ok(()), |test| self.add(test, "", None))?;
+                continue;
+            }
+            let search = &self.args.search;
+            let search = SearchArgs { time: share.next().or(search.time), ..search.clone() };
+            let budget = settings.budget(&search, &test.name);
+            let Tested { test: tested, report, failing } = self.test(binary, &test, &budget)?;
+            let failed = tested.status == TestStatus::Failed;
+            self.add(tested, &report, failing.as_ref())?;
+            if let Some(Interrupted { name, .. }) = interrupted() {
+                bail!("interrupted by {name}; not all tests were run to the end");
+            }
+            if failed && self.args.fail_fast {
+                return Ok(());
             }
         }
         Ok(())
     }
 
+    /// Returns nothing if the test runs; otherwise its entry in the results, if it has one.
+    fn leaves_out(
+        &mut self,
+        binary: &Binary,
+        test: &Listed,
+        settings: &Settings,
+        selection: &Selection,
+    ) -> Option<Option<CargoTest>> {
+        match selection.leaves_out(test) {
+            Some(LeftOut::Filtered) => {
+                self.all.filtered += 1;
+                if self.others.len() < MOST_NAMES {
+                    self.others.push(test.name.clone());
+                }
+                Some(None)
+            }
+            Some(LeftOut::Ignored) => {
+                Some(Some(left_out(binary, test, TestStatus::Ignored, "it is marked #[ignore]")))
+            }
+            None if settings.skips(&test.name) => {
+                Some(Some(left_out(binary, test, TestStatus::Skipped, "raddle.toml says so")))
+            }
+            None => None,
+        }
+    }
+
     /// Fails if there are tests, and the filter excludes all of them.
     fn has_any(&self) -> Result<()> {
-        if self.tests.is_empty() && self.all.filtered > 0 {
+        if self.reports.tests().is_empty() && self.all.filtered > 0 {
             let more = if self.all.filtered > MOST_NAMES as u64 { ", .." } else { "" };
             bail!("no test matches the filter\nhelp: the tests are {}{more}", self.others.join(", "));
         }
@@ -171,7 +187,7 @@ impl Session<'_> {
     }
 
     /// Counts a test and reports it.
-    fn add(&mut self, test: CargoTest, report: &str) -> Result<()> {
+    fn add(&mut self, test: CargoTest, report: &str, failing: Option<&TraceFile>) -> Result<()> {
         let all = &mut self.all;
         let (counter, ran) = match test.status {
             TestStatus::Passed => (&mut all.passed, true),
@@ -190,16 +206,13 @@ impl Session<'_> {
         } else if ran {
             emit(&format!("{}{report}", cargo_text::test(&test, console::colors_enabled())))?;
         }
-        self.tests.push(test);
+        self.reports.add(test, failing);
         Ok(())
     }
 
     /// Writes the rest of the output, even after an error. A failed test is not lost with it.
-    fn finish(mut self, ended: Result<()>, junit: Option<File>) -> Result<Outcome> {
-        let written = junit.map_or(Ok(()), |file| {
-            let text = raddle_report::format::junit_tests(&self.tests, self.args.strict);
-            replace(&file, &text).context("cannot write the report for JUnit")
-        });
+    fn finish(mut self, ended: Result<()>) -> Result<Outcome> {
+        let written = self.reports.write(self.args.strict);
         let error = ended.and(written).err();
         self.all.stopped = error.as_ref().map(|error| format!("{error:#}"));
         let (strict, json) = (self.args.strict, self.args.search.json);
@@ -224,9 +237,8 @@ impl Session<'_> {
         Ok(Outcome { text, status })
     }
 
-    /// Runs a test under many schedules, or once if it has one thread. Returns the result, and the failing
-    /// run as text.
-    fn test(&self, binary: &Binary, test: &Listed, budget: &Budget) -> Result<(CargoTest, String)> {
+    /// Runs a test under many schedules, or once if it has one thread.
+    fn test(&self, binary: &Binary, test: &Listed, budget: &Budget) -> Result<Tested> {
         let begun = now();
         let path = binary.path.to_str().context("the program's path is no text")?.to_owned();
         let words: Vec<String> = [path].into_iter().chain(harness::arguments(test)).collect();
@@ -255,7 +267,7 @@ impl Session<'_> {
             seed: budget.seed,
             ..CargoTest::default()
         };
-        let mut report = String::new();
+        let (mut report, mut failing) = (String::new(), None);
         match explored {
             // Any other error is not a property of the test, and would be the same for the next one.
             Err(error) if !error.is::<NotControllable>() => return Err(error),
@@ -278,6 +290,7 @@ impl Session<'_> {
                     let kept = keep.keep(native::trace_file(ran, &words, &environment, &setup), output);
                     tested.notes.extend(early_timeouts(&kept.file, setup.settings));
                     self.fail(&mut tested, &mut report, turn.number, &kept, &test.name);
+                    failing = Some(kept.file);
                 } else if tested.status == TestStatus::Passed {
                     tested.claims = claims(tally, &lanes);
                     tested.bounds = if tally.exhausted { Vec::new() } else { bounds(tally, &lanes) };
@@ -285,7 +298,7 @@ impl Session<'_> {
             }
         }
         tested.seconds = seconds(begun);
-        Ok((tested, report))
+        Ok(Tested { test: tested, report, failing })
     }
 
     fn setup(&self, name: &str, lanes: &Lanes, budget: &Budget) -> Setup {
@@ -295,7 +308,7 @@ impl Session<'_> {
             fail_on_exit: true,
             panics: Some(name.to_owned()),
             callers: true,
-            ..native::setup(lanes, budget.seed, settings, self.args.run_time)
+            ..native::setup(lanes, budget.seed, settings, one_run(budget.time, self.args.run_time))
         }
     }
 

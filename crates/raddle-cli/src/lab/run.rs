@@ -1,6 +1,7 @@
 //! `raddle lab run`.
 
 use crate::args::RunArgs;
+use crate::ci::Reports;
 use crate::input::{read, shown};
 use crate::outcome::Outcome;
 use crate::progress::{Progress, Waiting};
@@ -15,7 +16,7 @@ use raddle_model::{
     EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Environment, FrontEnd, Name, Settings, TraceFile, Values,
 };
 use raddle_report::run_text::{RunContext, Terminal, reduction, run as shown_run, verdict};
-use raddle_report::shape::{self, FirstFailure, ListedOrder, Run};
+use raddle_report::shape::{self, CargoTest, FirstFailure, ListedOrder, Run, TestStatus};
 use raddle_report::{Coverage, coverage, text};
 use raddle_search::{AFTER_A_FAILURE, Lanes, Portfolio, Recording, Tally, bound, claims, reduce};
 use raddle_strategies::Family;
@@ -23,6 +24,7 @@ use raddle_strategies::coverage::WINDOW;
 use std::fmt::Write;
 
 pub(crate) fn run(args: &RunArgs, width: usize) -> Result<Outcome> {
+    let mut reports_of_ci = Reports::open(&args.search.ci)?;
     let source = read(&args.file)?;
     let machine = compile(&source, &args.set).with_context(|| shown(&args.file).to_owned())?;
     let (settings, budget) = (args.search.settings(), args.search.counting_budget());
@@ -69,10 +71,14 @@ pub(crate) fn run(args: &RunArgs, width: usize) -> Result<Outcome> {
                 steps: kept.0.steps.len() as u64,
                 recorded: kept.1.clone(),
             });
+            reports_of_ci.add(test(args, &report), Some(&kept.0));
             shown_failure.get_or_insert(kept);
+        } else {
+            reports_of_ci.add(test(args, &report), None);
         }
         reports.push(report);
     }
+    reports_of_ci.write(true)?;
     let status = if shown_failure.is_some() { EXIT_BUG_FOUND } else { EXIT_NOTHING_FOUND };
     if args.search.json {
         return Ok(Outcome { text: reports.iter().map(shape::line).collect(), status });
@@ -174,6 +180,27 @@ fn report(args: &RunArgs, spec: &str, tally: &Tally) -> Run {
         threads: tally.threads,
         steps: tally.steps,
         ..Run::default()
+    }
+}
+
+/// Returns the runs of a strategy as a test.
+fn test(args: &RunArgs, report: &Run) -> CargoTest {
+    let first = report.first_failure.as_ref();
+    let recorded = first.and_then(|first| first.recorded.clone());
+    CargoTest {
+        binary: shown(&args.file).to_owned(),
+        test: report.strategy.clone(),
+        status: if report.hits > 0 { TestStatus::Failed } else { TestStatus::Passed },
+        runs: report.runs,
+        failures: report.hits,
+        kind: first.map(|first| first.kind.clone()),
+        message: first.map(|first| first.message.clone()),
+        first_failure: first.map(|first| first.run),
+        replay: recorded.as_ref().map(|file| format!("raddle replay {file}")),
+        failure_file: recorded,
+        strategy: report.strategy.clone(),
+        seed: report.seed,
+        ..CargoTest::default()
     }
 }
 

@@ -8,10 +8,12 @@ use crate::temporary::Temporary;
 use anyhow::{Context, Result};
 use raddle_model::native::DELAY;
 use raddle_report::shape::NativeRun;
-use raddle_search::{Details, FinishedRun, Lanes, Portfolio, Request, Run, Search, Seen, Target, Worker};
+use raddle_search::{
+    Details, FinishedRun, Lanes, Portfolio, Request, Run, Search, Seen, Target, Worker, is_interrupted,
+};
 use std::ffi::OsString;
 use std::io::{Read, Seek};
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
@@ -99,7 +101,7 @@ impl Process<'_> {
     fn once(&self, number: u64) -> Result<Option<String>> {
         let Process { args, words, preloaded, .. } = self;
         let mut command = Command::new(&words[0]);
-        command.args(&words[1..]);
+        command.args(&words[1..]).process_group(0);
         if let Some(preloaded) = preloaded {
             let seed = args.search.seed().wrapping_mul(0x0001_0000_0000).wrapping_add(number);
             command.env("LD_PRELOAD", preloaded).env(DELAY, seed.to_string());
@@ -127,7 +129,7 @@ fn wait(child: &mut std::process::Child, most: Duration) -> Result<Option<ExitSt
         if let Some(status) = child.try_wait().context("cannot wait for the program")? {
             return Ok(Some(status));
         }
-        if begun.elapsed() >= most {
+        if begun.elapsed() >= most || is_interrupted() {
             // It may have ended just now.
             _ = child.kill();
             child.wait().context("cannot wait for the program")?;

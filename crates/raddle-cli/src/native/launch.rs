@@ -1,5 +1,6 @@
 //! Starts a program with the native runtime and communicates with it.
 
+use crate::patience::{self, read_all, set_ticking};
 use crate::remote::{self, NotControllable};
 use crate::temporary::Temporary;
 use anyhow::{Context, Result, anyhow, bail, ensure};
@@ -10,7 +11,7 @@ use std::ffi::{OsStr, OsString};
 use std::io::{BufReader, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
@@ -65,9 +66,9 @@ pub(super) fn send(mut stream: &UnixStream, messages: &[impl Serialize]) -> Resu
 /// Waits for an answer.
 pub(super) fn receive(stream: &mut impl Read) -> Result<Answer> {
     let mut length = [0; 4];
-    stream.read_exact(&mut length).context("nobody answers any more")?;
+    read_all(stream, &mut length).context("nobody answers any more")?;
     let mut text = vec![0; u32::from_le_bytes(length) as usize];
-    stream.read_exact(&mut text).context("nobody answers any more")?;
+    read_all(stream, &mut text).context("nobody answers any more")?;
     serde_json::from_slice(&text).context("an answer of the native runtime cannot be read")
 }
 
@@ -94,8 +95,11 @@ impl Server {
     ) -> Result<Server> {
         let program = words[0].clone();
         let (mine, theirs) = UnixStream::pair().context("cannot make a socket")?;
+        set_ticking(&mine).context("cannot make a socket")?;
         let mut command = Command::new(&program);
         surround(&mut command, environment)?;
+        // Ctrl-C is meant for the search, which ends its processes itself.
+        command.process_group(0);
         let (preload, theirs_before) = preload(library.path().as_os_str());
         if let Some(theirs) = theirs_before {
             command.env("RADDLE_LD_PRELOAD", theirs);
@@ -163,6 +167,10 @@ impl Server {
 impl remote::Server for Server {
     fn send(&mut self, orders: &[Order]) -> Result<()> {
         self.tell(orders)
+    }
+
+    fn wait(&mut self, is_over: &dyn Fn() -> bool) -> bool {
+        patience::wait(&mut self.stream, is_over)
     }
 
     fn receive(&mut self) -> Result<Answer> {

@@ -160,7 +160,7 @@ fn script(path: &Path, rest: &[u8]) -> Result<()> {
     )
 }
 
-/// Returns the command that controls the interpreter of a script, which names it in `line` after `#!`.
+/// Returns the command that controls the interpreter of a script; `line` is the text after `#!`.
 fn interpreted(line: &str, script: &str) -> String {
     let mut words: VecDeque<&str> = line.split_whitespace().collect();
     let mut variables = Vec::new();

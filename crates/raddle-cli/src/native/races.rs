@@ -1,23 +1,34 @@
 //! The additional runs of `raddle run --races report`: some more runs of a program that has not failed, each
 //! of which ends at its first data race.
 
-use super::program::is_instrumented;
 use super::target::Native;
-use anyhow::Result;
+use anyhow::{Result, bail};
 use raddle_model::Environment;
 use raddle_model::native::Setup;
 use raddle_report::run_text::verdict;
 use raddle_report::shape::Races;
 use raddle_search::{Budget, Lanes, Stop};
-use std::path::Path;
+use std::time::Duration;
 
 /// One run in this many is repeated.
 const SHARE: u64 = 10;
+/// Additional runs are skipped if fewer than this fit into their time; each server starts with some profiling runs.
+const FEWEST: u32 = 10;
 /// The maximum number of additional runs.
 const MOST: u64 = 200;
 
-/// Searches for data races in a tenth of the runs of a search, unless the program is not instrumented, so
-/// that none could be seen.
+/// Splits a budget into that of the search and that of the additional runs.
+pub(super) fn split(budget: Budget, may_look: bool) -> (Budget, Option<Budget>) {
+    if !may_look {
+        return (budget, None);
+    }
+    let time = budget.time.map(|time| time / SHARE as u32);
+    let further = Budget { runs: budget.runs.div_ceil(SHARE).min(MOST), time, stop: Stop::Never };
+    let rest = budget.time.zip(time).map(|(whole, part)| whole - part);
+    (Budget { time: rest, ..budget }, Some(further))
+}
+
+/// Executes additional runs that check for data races. Fails if runs take so long, `span`, that too few fit into the time.
 pub(super) fn look(
     words: &[String],
     environment: &Environment,
@@ -25,18 +36,15 @@ pub(super) fn look(
     lanes: &Lanes,
     budget: &Budget,
     jobs: usize,
+    span: Duration,
 ) -> Result<Option<Races>> {
-    if !is_instrumented(Path::new(&words[0]))? {
-        return Ok(None);
+    if budget.time.is_some_and(|time| time < span * FEWEST) {
+        bail!("a run takes {} ms, too long for the rest of --time", span.as_millis());
     }
     let mut setup = setup.clone();
     setup.settings.races = true;
     setup.coverage = None;
-    let budget = Budget {
-        runs: budget.runs.div_ceil(SHARE).min(MOST),
-        time: budget.time.map(|time| time / SHARE as u32),
-        stop: Stop::Never,
-    };
+    let budget = budget.clone();
     let found = Native::new(words, environment, &setup)?.search(lanes, budget, jobs, &|_| ())?;
     let racing = found.tally.kinds.get(KIND).copied().unwrap_or(0);
     let first = found.first.iter().filter(|(_, ran)| ran.kind.as_deref() == Some(KIND));

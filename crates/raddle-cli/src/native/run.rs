@@ -7,6 +7,7 @@ use super::races;
 use super::subject::{Program, namer, trace_file};
 use super::target::{self, Found, Native};
 use crate::args::{NativeArgs, PointsArg, RacesArg, ThreadsArg};
+use crate::ci::{Reports, searched};
 use crate::outcome::Outcome;
 use crate::progress::Progress;
 use crate::remote::{early_timeouts, in_short, missed_memory, report};
@@ -19,10 +20,11 @@ use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Environment, FrontEnd, Se
 use raddle_report::run_text::verdict;
 use raddle_report::shape;
 use raddle_report::{coverage, search_text};
-use raddle_search::{Lanes, Seen, claims};
+use raddle_search::{Lanes, Seen, claims, is_interrupted};
 use raddle_strategies::coverage::WINDOW;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 /// The note if the requested kind of threads is unavailable.
 const NO_FIBERS: &str = "this machine does not let programs set the FS base (FSGSBASE), so threads were OS threads, as with \
@@ -58,6 +60,7 @@ pub(crate) fn run_in(
         let text = if args.search.json { shape::line(&report) } else { search_text::uncontrolled(&report) };
         return Ok(Outcome { text, status });
     }
+    let mut reports = Reports::open(&args.search.ci)?;
     let mut memory = Memory::open(args, program)?;
     let known = memory.as_ref().map(Memory::known).unwrap_or_default();
     let lanes = lanes(args)?;
@@ -71,15 +74,32 @@ pub(crate) fn run_in(
         progress.note(&|| in_short(&seen, &setup.strategies));
     };
     let target = Native::new(&words, environment, &setup)?;
-    let Found { tally, first, lost, .. } = target.search(&lanes, budget.clone(), jobs, &watch)?;
     // Rust's standard library and those of OpenMP are not instrumented, so many orderings of accesses are
     // invisible: a lock that was taken in its slow path, a message through a channel, the end of a parallel
     // region. Races would mostly be false alarms.
     let is_rust = raddle_symbols::is_rust(program);
     let uses_openmp = uses_openmp(program)?;
-    let second_look = args.races == RacesArg::Report && tally.failures == 0 && !is_rust && !uses_openmp;
-    let races =
-        if second_look { races::look(&words, environment, &setup, &lanes, &budget, jobs) } else { Ok(None) };
+    let may_look = args.races == RacesArg::Report && !is_rust && !uses_openmp && is_instrumented(program)?;
+    let (budget, further) = races::split(budget, may_look);
+    let begun = now();
+    let Found { tally, first, lost, .. } = target.search(&lanes, budget, jobs, &watch)?;
+    ensure!(
+        tally.runs + tally.cut_off > 0 || is_interrupted(),
+        "{}: no run ended within the time limit\nhelp: raise --time",
+        program.display()
+    );
+    let races = match further.filter(|_| tally.failures == 0 && !is_interrupted()) {
+        Some(further) => races::look(
+            &words,
+            environment,
+            &setup,
+            &lanes,
+            &further,
+            jobs,
+            begun.elapsed() / tally.runs.max(1) as u32,
+        ),
+        None => Ok(None),
+    };
     drop(progress);
 
     let mut report = report(&tally, args.search.strategy(), args.search.seed());
@@ -97,7 +117,9 @@ pub(crate) fn run_in(
     }
     match races {
         Ok(races) => report.races = races,
-        Err(error) => notes.push(format!("the further runs that look for data races ended early: {error:#}")),
+        Err(error) => {
+            notes.push(format!("the further runs that look for data races were not all made: {error:#}"))
+        }
     }
     if tally.exhausted
         && let Some(note) = unseen_memory(args, program)?
@@ -138,6 +160,10 @@ pub(crate) fn run_in(
         failing = Some(kept);
     }
     report.notes = notes;
+    let name =
+        [&[program.file_name().unwrap_or_default().to_string_lossy().into_owned()], &words[1..]].concat();
+    reports.add(searched("raddle run", name.join(" "), &report), failing.as_ref().map(|kept| &kept.file));
+    reports.write(true)?;
     if args.search.json {
         return Ok(Outcome { text: shape::line(&report), status });
     }
@@ -156,6 +182,14 @@ pub(crate) fn run_in(
         let _ = writeln!(out, "{gap}Note: {note}.");
     }
     Ok(Outcome { text: out, status })
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "whether further runs fit into the time depends on how long runs take"
+)]
+fn now() -> Instant {
+    Instant::now()
 }
 
 /// Returns the limitation of an exhaustive search in which memory accesses are not scheduling points.
@@ -220,7 +254,7 @@ fn setup(args: &NativeArgs, lanes: &Lanes, program: &Path) -> Result<Setup> {
         coverage: looks_for_iroots(args).then_some(WINDOW),
         callers: args.callers || raddle_symbols::is_rust(program),
         alone: args.search.jobs() == 1 || looks_for_iroots(args),
-        ..target::setup(lanes, args.search.seed(), settings, args.run_time)
+        ..target::setup(lanes, args.search.seed(), settings, args.search.run_time(args.run_time))
     })
 }
 

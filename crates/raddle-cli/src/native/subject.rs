@@ -11,7 +11,7 @@ use raddle_cc::was_compiled_here;
 use raddle_explain::{Execute, Execution, Wanted};
 use raddle_model::native::{Answer, LAYOUTS, Order, Points, RunResult, SHARED, Setup, Threads};
 use raddle_model::{Environment, Failure, FrontEnd, Schedule, TraceFile};
-use raddle_search::{Lanes, Portfolio};
+use raddle_search::{Deadline, Lanes, Portfolio};
 use raddle_symbols::Symbols;
 use raddle_symbols::runs::translate;
 use std::cell::RefCell;
@@ -73,6 +73,8 @@ pub(crate) struct Program {
     symbols: Rc<RefCell<Symbols>>,
     /// The output of failing runs, by fingerprint.
     printed: Vec<(u64, String)>,
+    /// No run is waited for after it.
+    deadline: Deadline,
 }
 
 impl Program {
@@ -83,7 +85,8 @@ impl Program {
         setup(&origin, shown, threads, REPLAY)?;
         let (library, symbols) = (library()?, Rc::default());
         let shown = shown.to_owned();
-        Ok(Program { origin, shown, threads, library, server: None, symbols, printed: Vec::new() })
+        let deadline = Deadline::new(None);
+        Ok(Program { origin, shown, threads, library, server: None, symbols, printed: Vec::new(), deadline })
     }
 
     /// Repeats the run of `file` under gdb, with additional arguments for it.
@@ -108,7 +111,7 @@ impl Program {
     fn make(&self, order: &Order) -> Result<Repeated> {
         let shown = &self.shown;
         let mut server = self.start(&self.origin.environment, self.threads, REPLAY)?;
-        match server.order(order)? {
+        match server.order_until(order, &self.deadline)? {
             Answer::RunResult(ran) => self.repeated(*ran),
             Answer::Lost { message } | Answer::Refused { message } => {
                 bail!("{shown}: the run cannot be repeated: {message}")
@@ -139,11 +142,24 @@ impl Program {
     }
 }
 
+impl Program {
+    /// Drops a server whose answer was not awaited: its next answer would belong to that request.
+    fn give_up<T>(&mut self) -> Option<T> {
+        if self.deadline.is_over() {
+            self.server = None;
+        }
+        None
+    }
+}
+
 impl Execute for Program {
     fn execute(&mut self, schedule: &Schedule, wanted: Wanted) -> Option<Execution> {
         let order = Order::follow(&self.origin, schedule, random(&self.origin), wanted == Wanted::Any);
         // A server that does not answer executes neither this run nor later ones.
-        let Ok(Answer::RunResult(ran)) = self.follower()?.order(&order) else { return None };
+        let deadline = self.deadline;
+        let Ok(Answer::RunResult(ran)) = self.follower()?.order_until(&order, &deadline) else {
+            return self.give_up();
+        };
         let run = *ran.trace?;
         if !ran.output.is_empty() {
             self.printed.push((run.fingerprint, ran.output));
@@ -161,13 +177,18 @@ impl Subject for Program {
         self.make(&Order::resemble(file, random(file)))
     }
 
+    fn limit(&mut self, deadline: Deadline) {
+        self.deadline = deadline;
+    }
+
     fn namer(&self) -> Namer {
         namer_with(Rc::clone(&self.symbols))
     }
 
     fn observe(&mut self, run: &mut TraceFile) -> Output {
-        let order = Order::show(&self.origin, run, random(&self.origin));
-        if let Some(Ok(Answer::RunResult(ran))) = self.follower().map(|server| server.order(&order))
+        let (order, deadline) = (Order::show(&self.origin, run, random(&self.origin)), self.deadline);
+        if let Some(Ok(Answer::RunResult(ran))) =
+            self.follower().map(|server| server.order_until(&order, &deadline))
             && let Some(again) = ran.trace.filter(|again| again.steps == run.steps)
         {
             run.values = again.values;

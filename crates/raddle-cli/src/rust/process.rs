@@ -1,13 +1,15 @@
 //! The test binary of a failing run, started to execute runs on request.
 
+use crate::patience::{self, read_all, read_while, set_ticking};
 use crate::remote::Server;
 use crate::temporary::Temporary;
 use anyhow::{Context, Result, bail, ensure};
 use raddle_model::TraceFile;
 use raddle_model::native::{Answer, Order, framed, unframed};
 use raddle_search::Deadline;
-use std::io::{ErrorKind, Read, Write};
+use std::io::{BufReader, ErrorKind, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -24,7 +26,7 @@ const LONGEST_RUN: Duration = Duration::from_secs(600);
 /// A test binary that executes runs.
 pub(super) struct Process {
     child: Child,
-    stream: UnixStream,
+    stream: BufReader<UnixStream>,
     /// Removed on drop: the failure file as the test reads it, and the folder of the socket.
     _files: (Temporary, tempfile::TempDir),
 }
@@ -54,6 +56,8 @@ impl Process {
         }
         command.env("RADDLE_REPLAY", recorded.path()).env("RADDLE_SERVE", &socket);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        // Ctrl-C is meant for this process, which ends the test itself.
+        command.process_group(0);
         let mut child = command.spawn().with_context(|| format!("cannot start {executable}"))?;
         let deadline = Deadline::new(Some(PATIENCE));
         let stream = loop {
@@ -81,8 +85,8 @@ impl Process {
             );
         };
         stream.set_nonblocking(false).context("cannot talk to the test")?;
-        stream.set_read_timeout(Some(LONGEST_RUN)).context("cannot talk to the test")?;
-        let mut process = Process { child, stream, _files: (recorded, folder) };
+        set_ticking(&stream).context("cannot talk to the test")?;
+        let mut process = Process { child, stream: BufReader::new(stream), _files: (recorded, folder) };
         match process.receive()? {
             Answer::Ready { .. } => Ok(process),
             _ => bail!("{shown}: the test has answered another question"),
@@ -131,16 +135,22 @@ impl Server for Process {
     fn send(&mut self, orders: &[Order]) -> Result<()> {
         for order in orders {
             let bytes = framed(order).context("an order is too long")?;
-            self.stream.write_all(&bytes).context("the test has ended")?;
+            self.stream.get_mut().write_all(&bytes).context("the test has ended")?;
         }
         Ok(())
     }
 
+    fn wait(&mut self, is_over: &dyn Fn() -> bool) -> bool {
+        patience::wait(&mut self.stream, is_over)
+    }
+
     fn receive(&mut self) -> Result<Answer> {
+        let deadline = Deadline::new(Some(LONGEST_RUN));
         let mut length = [0; 4];
-        self.stream.read_exact(&mut length).context("the test has ended, or a run of it does not end")?;
+        read_while(&mut self.stream, &mut length, &|| !deadline.is_over())
+            .context("the test has ended, or a run of it does not end")?;
         let mut text = vec![0; u32::from_le_bytes(length) as usize];
-        self.stream.read_exact(&mut text).context("the test has ended")?;
+        read_all(&mut self.stream, &mut text).context("the test has ended")?;
         unframed(&text).context("an answer of the test cannot be read")
     }
 }

@@ -9,4 +9,6 @@ mod lab_run;
 mod mistakes;
 mod replay;
 mod report;
+mod signals;
+mod suite;
 mod trust;

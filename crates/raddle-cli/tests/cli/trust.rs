@@ -61,7 +61,8 @@ fn a_file_that_names_a_shell_is_refused_by_every_command() {
 fn whatever_changes_what_is_started_breaks_the_signature() {
     let file = recorded("change");
     assert_eq!(raddle(&["replay", &file]).status, 1, "the own file runs without a question");
-    let changes: [(&str, fn(&mut Value)); 5] = [
+    type Change = fn(&mut Value);
+    let changes: [(&str, Change); 5] = [
         ("unsigned", |json| drop(json.as_object_mut().expect("an object").remove("signature"))),
         ("arguments", |json| json["arguments"] = json!(["--delete-all"])),
         ("preload", |json| {
@@ -144,5 +145,5 @@ fn a_page_has_no_source_from_a_path_that_a_foreign_file_names() {
         locate(json, "secret.c:1");
     });
     assert!(!has_secret(&elsewhere, &[]));
-    assert!(has_secret(&elsewhere, &["--source", &folder]), "the user may name the folder");
+    assert!(has_secret(&elsewhere, &["--source", folder]), "the user may name the folder");
 }

@@ -115,7 +115,7 @@ fn run(folder: &Path, command: &str) -> String {
 }
 
 /// Variables that would change the build or the output.
-const REMOVED: [&str; 12] = [
+const REMOVED: [&str; 13] = [
     "CARGO_BUILD_TARGET_DIR",
     "CARGO_ENCODED_RUSTFLAGS",
     "CARGO_TARGET_DIR",
@@ -124,6 +124,7 @@ const REMOVED: [&str; 12] = [
     "CLICOLOR_FORCE",
     "COLUMNS",
     "CXX",
+    "GITHUB_ACTIONS",
     "RADDLE_ERLANG",
     "RUSTC_WRAPPER",
     "RUSTFLAGS",

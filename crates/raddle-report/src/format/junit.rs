@@ -22,19 +22,12 @@ pub fn junit(report: &FailureReport) -> String {
         passed
     };
     case.set_classname(name.as_str()).set_time(Duration::ZERO);
-    if let Some((file, line)) = place(report) {
+    if let Some((file, line)) = report.place() {
         case.extra.extend([("file".into(), file.into()), ("line".into(), line.to_string().into())]);
     }
     let mut suite = TestSuite::new(name);
     suite.add_test_case(case);
     written(vec![suite])
-}
-
-/// Returns the location of the end of the run, for readers that display it.
-fn place(report: &FailureReport) -> Option<(String, u32)> {
-    let event = report.failing.events.get(report.last()? as usize)?;
-    let place = report.failing.place(event)?;
-    Some((place.file.clone()?, place.line?))
 }
 
 /// Returns a test suite for each program with tests. Uncontrollable tests are errors if `strict`, and skipped

@@ -1,5 +1,6 @@
 //! The formats of a report: one module each, all based on the same [`FailureReport`](crate::FailureReport).
 
+mod github;
 mod html;
 mod json;
 #[cfg(feature = "junit")]
@@ -8,12 +9,13 @@ mod perfetto;
 mod sarif;
 mod text;
 
+pub use github::github;
 pub use html::html;
 pub use json::json;
 #[cfg(feature = "junit")]
 pub use junit::{junit, junit_tests};
 pub use perfetto::perfetto;
-pub use sarif::sarif;
+pub use sarif::{sarif, sarif_all};
 pub use text::text;
 
 pub use crate::run_text::Terminal;

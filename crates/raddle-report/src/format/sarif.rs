@@ -12,20 +12,62 @@ const MOST: usize = 2_000;
 /// file.
 const ROOT: &str = "%SRCROOT%";
 
-/// Returns the whole log.
+/// Returns the log of one failure.
 pub fn sarif(report: &FailureReport) -> String {
+    sarif_all(&[report])
+}
+
+/// Returns the log of several failures. Each kind of failure is a rule.
+pub fn sarif_all(reports: &[&FailureReport]) -> String {
+    let kinds: BTreeSet<&str> = reports.iter().map(|report| report.kind()).collect();
+    let rules = kinds.iter().map(|kind| {
+        json!({
+            "id": rule(kind),
+            "shortDescription": { "text": rule_text(kind) },
+            "defaultConfiguration": { "level": "error" },
+        })
+    });
+    let failing = reports.iter().filter(|report| report.failing.failure.is_some());
+    let results = failing.map(|report| {
+        let mut result = result(report);
+        result["ruleIndex"] = json!(kinds.iter().position(|kind| *kind == report.kind()));
+        result
+    });
+    let log = json!({
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{
+            "tool": { "driver": {
+                "name": "Raddle",
+                "version": env!("CARGO_PKG_VERSION"),
+                "rules": rules.collect::<Vec<_>>(),
+            } },
+            "columnKind": "unicodeCodePoints",
+            "originalUriBaseIds": { ROOT: { "description": { "text": "The folder that the program was compiled in." } } },
+            "results": results.collect::<Vec<_>>(),
+        }],
+    });
+    let mut text = log.to_string();
+    text.push('\n');
+    text
+}
+
+fn rule(kind: &str) -> String {
+    format!("raddle/{kind}")
+}
+
+/// Returns the result of a failure.
+fn result(report: &FailureReport) -> Value {
     let run = &report.failing;
     let last = report.last().and_then(|step| run.events.get(step as usize));
-    let rule = format!("raddle/{}", report.kind());
     let mut message = run.message.join("\n");
     if !report.why.is_empty() {
         message = format!("{message}\n\n{}", report.why.join("\n"));
     }
     let mut result = json!({
-        "ruleId": rule,
-        "ruleIndex": 0,
-        "level": if run.failure.is_some() { "error" } else { "none" },
-        "kind": if run.failure.is_some() { "fail" } else { "pass" },
+        "ruleId": rule(report.kind()),
+        "level": "error",
+        "kind": "fail",
         "message": { "text": message },
         "locations": last.map(|event| location(run, event)).into_iter().collect::<Vec<_>>(),
         "relatedLocations": related(report),
@@ -36,27 +78,7 @@ pub fn sarif(report: &FailureReport) -> String {
     if !flows.is_empty() {
         result["codeFlows"] = json!([{ "message": { "text": report.found }, "threadFlows": flows }]);
     }
-    let log = json!({
-        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
-        "version": "2.1.0",
-        "runs": [{
-            "tool": { "driver": {
-                "name": "Raddle",
-                "version": env!("CARGO_PKG_VERSION"),
-                "rules": [{
-                    "id": rule,
-                    "shortDescription": { "text": rule_text(report.kind()) },
-                    "defaultConfiguration": { "level": "error" },
-                }],
-            } },
-            "columnKind": "unicodeCodePoints",
-            "originalUriBaseIds": { ROOT: { "description": { "text": "The folder that the program was compiled in." } } },
-            "results": if run.failure.is_some() { vec![result] } else { Vec::new() },
-        }],
-    });
-    let mut text = log.to_string();
-    text.push('\n');
-    text
+    result
 }
 
 /// Returns the steps of the pairs, each once. Two of them may have the same location in a loop; their numbers

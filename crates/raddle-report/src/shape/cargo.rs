@@ -115,7 +115,7 @@ pub struct CargoTests {
     pub stopped: Option<String>,
 }
 
-/// The output of `cargo raddle doctor --json`.
+/// The output of `raddle doctor --json` and `cargo raddle doctor --json`.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Doctor {
     /// True if nothing is missing.
@@ -131,8 +131,10 @@ pub struct Doctor {
 pub struct Finding {
     /// The requirement.
     pub what: String,
-    /// True if it is fulfilled.
+    /// True if it is fulfilled, or not needed.
     pub ok: bool,
+    /// True if it is not installed, and only some programs need it.
+    pub absent: bool,
     /// The details, or the problem.
     pub detail: String,
 }
