@@ -3,7 +3,7 @@
 //!
 //! Our own. If time passes only when nothing else can run, a sleeping thread never overtakes a working one,
 //! and bugs that need that are out of reach. In one of two runs, drawn for each, timeouts fire at any step
-//! ([`Needs::timeouts_anytime`]), as a choice of the inner strategy. The clock of the program moves to the
+//! ([`Needs::timeouts_anytime`](raddle_engine::Needs::timeouts_anytime)), as a choice of the inner strategy. The clock of the program moves to the
 //! end of a wait that has timed out, so no thread sees its own time go backwards or a wait that was too
 //! short.
 //!
@@ -11,8 +11,7 @@
 //! Test: `half_of_the_runs_let_sleepers_overtake`.
 
 use crate::catalogue::{Build, Capabilities, Entry, Family};
-use raddle_engine::{Choice, Needs, Plan, Point, Rng, RunSummary, Strategy};
-use raddle_model::Ledger;
+use crate::some_runs::{Change, SomeRuns};
 
 /// The catalogue entry.
 pub(crate) const ENTRY: Entry = Entry {
@@ -23,70 +22,14 @@ pub(crate) const ENTRY: Entry = Entry {
     source: "Raddle",
     guarantee: "the inner strategy's in half of the runs; in the others for the program with timeouts at any step",
     capabilities: Capabilities::NONE,
-    build: Build::Around(|inner| Box::new(EarlyTimeouts::new(inner))),
+    build: Build::Around(|inner| SomeRuns::boxed(inner, CHANGE)),
 };
 
 /// One in this many runs has early timeouts.
 const PERIOD: u64 = 2;
 
-/// The strategy; see the module documentation.
-pub struct EarlyTimeouts {
-    inner: Box<dyn Strategy>,
-    /// True if timeouts fire at any step in this run.
-    early: bool,
-}
-
-impl EarlyTimeouts {
-    /// Wraps `inner` so that timeouts fire at any step in some runs.
-    pub fn new(inner: Box<dyn Strategy>) -> EarlyTimeouts {
-        EarlyTimeouts { inner, early: false }
-    }
-}
-
-impl Strategy for EarlyTimeouts {
-    fn begin(&mut self, mut rng: Rng) -> Plan {
-        self.early = rng.below(PERIOD) == 0;
-        self.inner.begin(rng)
-    }
-
-    #[inline]
-    fn choose(&mut self, point: &Point<'_>) -> Choice {
-        self.inner.choose(point)
-    }
-
-    fn pick(&mut self, arity: u32) -> u32 {
-        self.inner.pick(arity)
-    }
-
-    fn learn(&mut self, run: &RunSummary<'_>) {
-        self.inner.learn(run);
-    }
-
-    fn needs(&self) -> Needs {
-        let needs = self.inner.needs();
-        Needs { timeouts_anytime: self.early || needs.timeouts_anytime, ..needs }
-    }
-
-    fn learns(&self) -> bool {
-        self.inner.learns()
-    }
-
-    fn space(&self) -> Option<f64> {
-        self.inner.space()
-    }
-
-    fn ledger(&self) -> Option<&Ledger> {
-        self.inner.ledger()
-    }
-
-    fn recall(&mut self, known: &Ledger) {
-        self.inner.recall(known);
-    }
-
-    fn fork(&self) -> Box<dyn Strategy> {
-        Box::new(EarlyTimeouts { inner: self.inner.fork(), early: self.early })
-    }
-}
+const CHANGE: Change =
+    Change { draw: |rng| rng.below(PERIOD) == 0, add: |needs| needs.timeouts_anytime = true };
 
 #[cfg(test)]
 mod tests {

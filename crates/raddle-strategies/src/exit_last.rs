@@ -2,15 +2,14 @@
 //!
 //! Our own. A program that exits while some of its threads could still run hides what they would have done,
 //! and a strategy that treats the exit like any other operation executes mostly runs in which little happens.
-//! In three of four runs, drawn for each, the exit happens when nothing else can run ([`Needs::exit_last`]);
+//! In three of four runs, drawn for each, the exit happens when nothing else can run ([`Needs::exit_last`](raddle_engine::Needs::exit_last));
 //! in the others it may happen at any step.
 //!
 //! Guarantee: the inner strategy's for the program whose exit waits, in three of four runs; and a quarter of
 //! its probability for the unmodified program. Test: `three_of_four_runs_wait`.
 
 use crate::catalogue::{Build, Capabilities, Entry, Family};
-use raddle_engine::{Choice, Needs, Plan, Point, Rng, RunSummary, Strategy};
-use raddle_model::Ledger;
+use crate::some_runs::{Change, SomeRuns};
 
 /// The catalogue entry.
 pub(crate) const ENTRY: Entry = Entry {
@@ -21,70 +20,13 @@ pub(crate) const ENTRY: Entry = Entry {
     source: "Raddle",
     guarantee: "the inner strategy's in a quarter of the runs; in the others for the program whose exit waits",
     capabilities: Capabilities::NONE,
-    build: Build::Around(|inner| Box::new(ExitLast::new(inner))),
+    build: Build::Around(|inner| SomeRuns::boxed(inner, CHANGE)),
 };
 
 /// One in this many runs lets the program exit at any step.
 const PERIOD: u64 = 4;
 
-/// The strategy; see the module documentation.
-pub struct ExitLast {
-    inner: Box<dyn Strategy>,
-    /// True if the exit waits in this run.
-    waits: bool,
-}
-
-impl ExitLast {
-    /// Wraps `inner` so that the program exit waits in most runs.
-    pub fn new(inner: Box<dyn Strategy>) -> ExitLast {
-        ExitLast { inner, waits: false }
-    }
-}
-
-impl Strategy for ExitLast {
-    fn begin(&mut self, mut rng: Rng) -> Plan {
-        self.waits = rng.below(PERIOD) > 0;
-        self.inner.begin(rng)
-    }
-
-    #[inline]
-    fn choose(&mut self, point: &Point<'_>) -> Choice {
-        self.inner.choose(point)
-    }
-
-    fn pick(&mut self, arity: u32) -> u32 {
-        self.inner.pick(arity)
-    }
-
-    fn learn(&mut self, run: &RunSummary<'_>) {
-        self.inner.learn(run);
-    }
-
-    fn needs(&self) -> Needs {
-        let needs = self.inner.needs();
-        Needs { exit_last: self.waits || needs.exit_last, ..needs }
-    }
-
-    fn learns(&self) -> bool {
-        self.inner.learns()
-    }
-
-    fn space(&self) -> Option<f64> {
-        self.inner.space()
-    }
-
-    fn ledger(&self) -> Option<&Ledger> {
-        self.inner.ledger()
-    }
-
-    fn recall(&mut self, known: &Ledger) {
-        self.inner.recall(known);
-    }
-
-    fn fork(&self) -> Box<dyn Strategy> {
-        Box::new(ExitLast { inner: self.inner.fork(), waits: self.waits })
-    }
-}
+const CHANGE: Change = Change { draw: |rng| rng.below(PERIOD) > 0, add: |needs| needs.exit_last = true };
 
 #[cfg(test)]
 mod tests {

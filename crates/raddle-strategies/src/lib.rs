@@ -40,6 +40,7 @@ mod catalogue;
 mod frontier;
 mod profile;
 mod roster;
+mod some_runs;
 mod spec;
 mod tournament;
 mod upo_path;
