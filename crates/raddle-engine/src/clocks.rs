@@ -4,7 +4,6 @@ use crate::objects::Resource;
 use crate::strategy::RunSummary;
 use crate::threads::Status;
 use raddle_model::{Event, Handoff, Kind, ObjectId, Operation, Reads, ThreadId, Token, dependent};
-use std::collections::BTreeMap;
 
 /// The orders between threads that a clock tracks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -73,12 +72,12 @@ impl Clocks {
 pub fn conflicts(run: &RunSummary<'_>, mut found: impl FnMut(usize, usize)) {
     let events = &run.trace.events;
     let mut nth = vec![0_u32; run.thread_count()];
-    let mut on: BTreeMap<ObjectId, Vec<(usize, u32)>> = BTreeMap::new();
+    let mut on: Vec<Vec<(usize, u32)>> = vec![Vec::new(); run.object_count()];
     Builder::new(run, Edges::Synchronisation).walk(|index, before, _| {
         let event = &events[index];
         nth[event.thread.index()] += 1;
         for (slot, (object, _)) in event.operation.objects().enumerate() {
-            let earlier = on.entry(object).or_default();
+            let earlier = &mut on[object.0 as usize];
             for &(other, count) in earlier.iter() {
                 let thread = events[other].thread;
                 // Two events may share both objects of the later one.
@@ -104,6 +103,10 @@ struct Clock(Vec<(u32, u32)>);
 
 impl Clock {
     fn find(&self, thread: usize) -> Result<usize, usize> {
+        // Where all threads are known, each is at its own number.
+        if self.0.get(thread).is_some_and(|&(other, _)| other == thread as u32) {
+            return Ok(thread);
+        }
         self.0.binary_search_by_key(&(thread as u32), |&(other, _)| other)
     }
 
@@ -120,13 +123,14 @@ impl Clock {
 
     /// Joins the knowledge of `other`.
     fn join(&mut self, other: &Clock) {
-        let mut mine = self.0.iter_mut().peekable();
-        let mut missing = false;
+        let (mut next, mut missing) = (0, false);
         for &(thread, theirs) in &other.0 {
-            while mine.next_if(|entry| entry.0 < thread).is_some() {}
-            match mine.next_if(|entry| entry.0 == thread) {
-                Some(entry) => entry.1 = entry.1.max(theirs),
-                None => missing = true,
+            while self.0.get(next).is_some_and(|entry| entry.0 < thread) {
+                next += 1;
+            }
+            match self.0.get_mut(next) {
+                Some(entry) if entry.0 == thread => entry.1 = entry.1.max(theirs),
+                _ => missing = true,
             }
         }
         if missing {
@@ -162,15 +166,27 @@ struct Builder<'a> {
     /// Per thread: its knowledge after its next step, because the virtual clock has moved.
     past: Vec<Option<Clock>>,
     /// Per object: the clock of the last write, and the joined clocks of the reads since.
-    writes: BTreeMap<ObjectId, Clock>,
-    reads: BTreeMap<ObjectId, Clock>,
+    objects: Vec<Touched>,
+}
+
+/// The knowledge that is published at an object.
+#[derive(Clone, Default)]
+struct Touched {
+    write: Clock,
+    reads: Clock,
+    /// The last event of the run that touches it.
+    last: usize,
 }
 
 impl<'a> Builder<'a> {
     fn new(run: &'a RunSummary<'a>, edges: Edges) -> Builder<'a> {
         let threads = run.thread_count();
         let mut total = vec![0; threads];
-        run.trace.events.iter().for_each(|event| total[event.thread.index()] += 1);
+        let mut objects = vec![Touched::default(); run.object_count()];
+        for (index, event) in run.trace.events.iter().enumerate() {
+            total[event.thread.index()] += 1;
+            event.operation.objects().for_each(|(object, _)| objects[object.0 as usize].last = index);
+        }
         Builder {
             run,
             edges,
@@ -179,8 +195,7 @@ impl<'a> Builder<'a> {
             needed: needed(run, edges),
             now: vec![Clock::default(); threads],
             past: vec![None; threads],
-            writes: BTreeMap::new(),
-            reads: BTreeMap::new(),
+            objects,
         }
     }
 
@@ -203,7 +218,6 @@ impl<'a> Builder<'a> {
         let mut next_thread = (0..self.threads).take_while(|&thread| born(thread) == 0).count();
         let mut freed = self.run.freed;
         let mut ticks = self.run.ticks;
-        let last = self.last_touches();
         let mut before = Clock::default();
         for (index, event) in trace.events.iter().enumerate() {
             let thread = event.thread.index();
@@ -212,7 +226,7 @@ impl<'a> Builder<'a> {
                 ticks = later;
                 self.pass_time();
             }
-            before.clone_from(&self.now[thread]);
+            before.0.clone_from(&self.now[thread].0);
             let (learns, tells) = self.part(operation.kind);
             if learns {
                 self.learn_from_objects(thread, operation.objects());
@@ -227,9 +241,11 @@ impl<'a> Builder<'a> {
             if tells {
                 self.tell_objects(thread, operation.objects());
             }
-            for (object, _) in operation.objects().filter(|(object, _)| last.get(object) == Some(&index)) {
-                self.writes.remove(&object);
-                self.reads.remove(&object);
+            for (object, _) in operation.objects() {
+                let object = &mut self.objects[object.0 as usize];
+                if object.last == index {
+                    *object = Touched::default();
+                }
             }
             // Not every thread comes from a spawn: a timer appears with another step of the thread that sets
             // it.
@@ -253,14 +269,6 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Returns the last event that touches each object.
-    fn last_touches(&self) -> BTreeMap<ObjectId, usize> {
-        let events = self.run.trace.events.iter().enumerate();
-        events
-            .flat_map(|(index, event)| event.operation.objects().map(move |(object, _)| (object, index)))
-            .collect()
-    }
-
     /// Returns two flags for operations of this kind: true if the operation learns from the objects that it
     /// touches, and true if the objects learn from it.
     fn part(&self, kind: Kind) -> (bool, bool) {
@@ -279,26 +287,25 @@ impl<'a> Builder<'a> {
 
     fn learn_from_objects(&mut self, thread: usize, objects: impl Iterator<Item = (ObjectId, bool)>) {
         for (object, writes) in objects {
-            if let Some(clock) = self.writes.get(&object) {
-                self.now[thread].join(clock);
-            }
-            if let (true, Some(clock)) = (writes, self.reads.get(&object)) {
-                self.now[thread].join(clock);
+            let object = &self.objects[object.0 as usize];
+            self.now[thread].join(&object.write);
+            if writes {
+                self.now[thread].join(&object.reads);
             }
         }
     }
 
     fn tell_objects(&mut self, thread: usize, objects: impl Iterator<Item = (ObjectId, bool)>) {
         for (object, writes) in objects {
-            let clock = &self.now[thread];
+            let (object, clock) = (&mut self.objects[object.0 as usize], &self.now[thread]);
             if self.edges == Edges::Lasting {
                 // The publishing thread has not learnt what others published.
-                self.writes.entry(object).or_default().join(clock);
+                object.write.join(clock);
             } else if writes {
-                self.writes.insert(object, clock.clone());
-                self.reads.remove(&object);
+                object.write.0.clone_from(&clock.0);
+                object.reads.0.clear();
             } else {
-                self.reads.entry(object).or_default().join(clock);
+                object.reads.join(clock);
             }
         }
     }

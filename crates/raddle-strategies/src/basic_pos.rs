@@ -60,8 +60,8 @@ impl Strategy for BasicPos {
 
     fn choose(&mut self, point: &Point<'_>) -> Choice {
         self.drawn.resize(point.thread_count(), (NEVER, 0));
-        point.for_changed(|thread, enabled| {
-            if enabled {
+        for thread in point.changed() {
+            if point.is_enabled(thread) {
                 let (at, priority) = &mut self.drawn[thread.index()];
                 let progress = point.progress(thread);
                 if *at != progress {
@@ -71,7 +71,7 @@ impl Strategy for BasicPos {
             } else {
                 self.priorities.remove(thread);
             }
-        });
+        }
         Choice::Run(self.priorities.winner().expect("a point has an enabled thread"))
     }
 
