@@ -3,7 +3,7 @@
 use raddle_engine::Strategy;
 use raddle_model::Reads;
 use raddle_strategies::portfolio::{self, NAME, PORTFOLIO, Rounds};
-use raddle_strategies::{Exact, SpecError, pct_depth};
+use raddle_strategies::{Exact, Family, SpecError, pct_depth};
 
 /// The variant of the default portfolio.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,6 +31,8 @@ pub struct Lane {
     /// True if each of its runs has any given partial order with POS's guarantee at least: `n^-k` with all
     /// conflicts.
     pub reaches_every_order: bool,
+    /// Whether it counts or enumerates orders, so that all its runs have to be of the same program.
+    pub counts_orders: bool,
     /// Never runs; copied for every user.
     prototype: Box<dyn Strategy>,
 }
@@ -144,6 +146,8 @@ impl Lane {
                 raddle_strategies::exact(&spec),
                 Ok(Exact::RandomWalk | Exact::Pos(Reads::Independent))
             ),
+            counts_orders: raddle_strategies::entry(&spec)
+                .is_none_or(|entry| entry.capabilities.counts_orders || entry.family == Family::Systematic),
             prototype: strategy,
             spec,
         }

@@ -5,7 +5,6 @@
 use super::config::{Config, Timeouts};
 use raddle_model::{Settings, TraceFile, mix};
 use raddle_search::Lane;
-use raddle_strategies::Family;
 
 /// The parameter of a failure file that records whether the run was [free](Freedoms::free).
 pub(super) const FREE: &str = "std_freedoms";
@@ -29,9 +28,7 @@ const PERIOD: u64 = 4;
 /// of the strategy's random numbers: each additional step or choice makes orders of the others rarer.
 pub(super) fn of(config: &Config, lane: &Lane, run: u64) -> Freedoms {
     let settings = config.settings();
-    let exact = raddle_strategies::entry(&lane.spec)
-        .is_none_or(|entry| entry.capabilities.counts_orders || entry.family == Family::Systematic);
-    if exact || lane.pct_depth.is_some() {
+    if lane.counts_orders || lane.pct_depth.is_some() {
         return Freedoms { settings, free: config.std_freedoms };
     }
     let mut drawn = mix(mix(config.seed) ^ mix(!run));
