@@ -46,10 +46,13 @@ pub(crate) struct Accesses {
     pub(crate) races: bool,
     /// The number of accesses.
     pub(crate) count: u64,
-    /// The number of consecutive accesses that were not scheduling points: atomic ones, plain reads without a
-    /// write between them, and all.
-    pub(crate) unseen: [u32; 3],
+    /// The number of consecutive accesses that were not scheduling points: atomic ones, reads without a write
+    /// between them, and all.
+    unseen: [u32; 3],
 }
+
+/// The number of atomic accesses, consecutive reads and accesses before other threads may run.
+const MOST_UNSEEN: [u32; 3] = [1 << 10, 1 << 16, 1 << 22];
 
 /// Shared bytes and layouts, by unit.
 #[derive(Clone, Default)]
@@ -94,6 +97,15 @@ fn bits(from: u32, to: u32) -> u8 {
     (((1_u32 << to) - 1) & !((1 << from) - 1)) as u8
 }
 
+/// A word with 1 in each byte.
+const EACH: u64 = u64::MAX / 255;
+
+/// Returns a mask of the bytes `from..to` of a word, at least one.
+#[inline]
+fn mask(from: u32, to: u32) -> u64 {
+    (u64::MAX >> (64 - 8 * (to - from))) << (8 * from)
+}
+
 /// Returns a word whose bytes are `byte` where the bits of `mask` are set.
 fn spread(mask: u8, byte: u8) -> u64 {
     // Each bit of the mask goes to the lowest bit of its byte.
@@ -105,6 +117,28 @@ impl Accesses {
     /// Starts a run with the knowledge of earlier ones.
     pub(crate) fn recall(&mut self, known: &Known) {
         self.known = known.clone();
+    }
+
+    /// Counts an access that is not a scheduling point. Returns which of [`MOST_UNSEEN`] is exceeded, if one is.
+    #[inline]
+    pub(crate) fn count_unseen(&mut self, is_read: bool, is_atomic: bool) -> Option<usize> {
+        let [atomic, reads, all] = &mut self.unseen;
+        *atomic += u32::from(is_atomic);
+        *reads = if is_read { *reads + 1 } else { 0 };
+        *all += 1;
+        let unseen = self.unseen;
+        (0..MOST_UNSEEN.len()).find(|&index| unseen[index] > MOST_UNSEEN[index])
+    }
+
+    /// Resets the counts at a scheduling point.
+    pub(crate) fn clear_unseen(&mut self) {
+        self.unseen = [0; 3];
+    }
+
+    /// Sets the count that was exceeded so that it is exceeded sooner the next time.
+    pub(crate) fn lower_unseen(&mut self, index: usize) {
+        const PART: u32 = 64;
+        self.unseen[index] = MOST_UNSEEN[index] - MOST_UNSEEN[index] / PART;
     }
 
     /// Returns the objects of an access that is always a scheduling point.
@@ -129,11 +163,31 @@ impl Accesses {
     ) -> Touched {
         self.count += 1;
         let mine = owner(thread);
+        // Most accesses are of one unit, and to bytes that only their thread has touched.
+        let from = (address % 8) as u32;
+        if mine != LATE && (1..=8 - from as usize).contains(&size) {
+            let mask = mask(from, from + size as u32);
+            let owners = self.known.owners.get(address >> UNIT_BITS).unwrap_or(0);
+            if owners & mask == (EACH * u64::from(mine)) & mask {
+                return Touched::default();
+            }
+        }
+        self.shared_units(mine, address, size, is_constant)
+    }
+
+    /// The same for any access.
+    fn shared_units(
+        &mut self,
+        mine: u8,
+        address: u64,
+        size: usize,
+        is_constant: impl Fn(u64) -> bool,
+    ) -> Touched {
         let mut touched = Touched::default();
         for (unit, from, to) in units(address, size) {
-            let mask = (u64::MAX >> (64 - 8 * (to - from))) << (8 * from);
+            let mask = mask(from, to);
             let owners = self.known.owners.get(unit).unwrap_or(0);
-            let own = (u64::from(mine) * (u64::MAX / 255)) & mask;
+            let own = (EACH * u64::from(mine)) & mask;
             if owners & mask == own && mine != LATE {
                 continue;
             }

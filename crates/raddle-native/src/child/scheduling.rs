@@ -20,7 +20,7 @@ pub(crate) fn step(operation: impl FnOnce(&mut Runtime) -> Operation) -> Reply {
     let next = with(|runtime| {
         let operation = operation(runtime);
         runtime.settle_values();
-        runtime.accesses.unseen = [0; 3];
+        runtime.accesses.clear_unseen();
         let me = runtime.current;
         if runtime.engine.go_on(me, operation) {
             return Ok(Reply::Go);

@@ -123,12 +123,21 @@ pub(super) fn announce(kind: Kind, address: usize, size: usize, orders: Orders, 
 }
 
 fn announce_point(kind: Kind, address: usize, size: usize, orders: Orders, place: usize) -> bool {
-    let touched = with(|runtime| match runtime.threads.len() {
-        1 => Touched::default(),
-        _ => points(runtime, address, size, orders != Orders::PLAIN),
+    let (touched, due) = with(|runtime| {
+        if runtime.threads.len() == 1 {
+            return (Touched::default(), None);
+        }
+        let is_atomic = orders != Orders::PLAIN;
+        let touched = points(runtime, address, size, is_atomic);
+        match touched.first {
+            None => (touched, runtime.accesses.count_unseen(kind == Kind::Read, is_atomic)),
+            Some(_) => (touched, None),
+        }
     });
     let Touched { first: Some(first), second, .. } = touched else {
-        let_others_touch(kind, orders, place);
+        if let Some(count) = due {
+            let_others_touch(count, place);
+        }
         return false;
     };
     step(|runtime| {
@@ -149,31 +158,15 @@ fn announce_point(kind: Kind, address: usize, size: usize, orders: Orders, place
     true
 }
 
-/// Lets other threads run after many consecutive accesses that are not scheduling points. A thread may wait
-/// for another one by polling memory that only it has touched in this run, so that none of its accesses would
-/// ever be a scheduling point. Reads without a write between them look like that, and so do atomic accesses;
-/// other loops get more time, because they may compute.
-fn let_others_touch(kind: Kind, orders: Orders, place: usize) {
-    /// The number of atomic accesses, consecutive plain reads and plain accesses before other threads may
-    /// run.
-    const MOST: [u32; 3] = [1 << 10, 1 << 16, 1 << 22];
-    /// The divisor of these numbers after the first time.
-    const PART: u32 = 64;
-    let due = with(|runtime| {
-        if runtime.threads.len() == 1 {
-            return None;
-        }
-        let unseen = &mut runtime.accesses.unseen;
-        unseen[0] += u32::from(orders != Orders::PLAIN);
-        unseen[1] = if kind == Kind::Read { unseen[1] + 1 } else { 0 };
-        unseen[2] += 1;
-        (0..MOST.len()).find(|&index| unseen[index] > MOST[index])
-    });
-    if let Some(index) = due {
-        step(|runtime| Operation::new(Kind::Yield, runtime.place(place)));
-        if index > 0 {
-            with(|runtime| runtime.accesses.unseen[index] = MOST[index] - MOST[index] / PART);
-        }
+/// Lets other threads run after many consecutive accesses that are not scheduling points, when the limit number
+/// `count` is exceeded. A thread may wait for another one by polling memory that only it has touched in this run,
+/// so that none of its accesses would ever be a scheduling point. Reads without a write between them look like
+/// that, and so do atomic accesses; other loops get more time, because they may compute.
+#[cold]
+fn let_others_touch(count: usize, place: usize) {
+    step(|runtime| Operation::new(Kind::Yield, runtime.place(place)));
+    if count > 0 {
+        with(|runtime| runtime.accesses.lower_unseen(count));
     }
 }
 
