@@ -3,11 +3,15 @@
 //! `cargo run --release 2>/dev/null` in this folder (Shuttle prints every failure). Absolute times depend on the machine, the
 //! ratios hardly do.
 
+#[macro_use]
 mod programs;
 
-use programs::{loom_programs, raddle_programs, shuttle_programs};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
+
+programs!(raddle_programs, raddle);
+programs!(shuttle_programs, shuttle);
+programs!(loom_programs, loom);
 
 /// Returns the seconds that `action` takes.
 fn seconds(action: impl FnOnce()) -> f64 {

@@ -1,4 +1,4 @@
-//! The programs, once for each peer: only the imports differ.
+//! The programs: `programs!(module, peer)` writes them for one peer. Only the imports differ.
 
 macro_rules! programs {
     ($name:ident, $peer:ident) => {
@@ -138,7 +138,3 @@ macro_rules! programs {
         }
     };
 }
-
-programs!(raddle_programs, raddle);
-programs!(shuttle_programs, shuttle);
-programs!(loom_programs, loom);
