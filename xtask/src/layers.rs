@@ -45,7 +45,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("raddle-report", &["raddle-model"]),
     ("raddle-symbols", &["raddle-model"]),
     ("raddle-cc", &[]),
-    ("raddle-store", &["raddle-model"]),
+    ("raddle-store", &["raddle-symbols", "raddle-report", "raddle-model"]),
     // The native runtime is embedded as a file, never linked.
     (
         "raddle-cli",

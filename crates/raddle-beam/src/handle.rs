@@ -44,7 +44,7 @@ impl Handle {
 
     /// Creates a session for runs under a strategy.
     pub fn under(spec: &str, settings: Settings) -> Result<Handle, SpecError> {
-        let config = record::config(settings);
+        let config = Config::from(settings);
         Ok(Handle::new(Session::new(raddle_strategies::build(spec)?, config), config, spec))
     }
 
@@ -59,14 +59,14 @@ impl Handle {
 
     /// Creates a session for a recorded run under the strategy `spec`.
     pub fn repeat(events: Vec<Event>, picks: Vec<Pick>, settings: Settings, spec: &str) -> Handle {
-        let config = record::config(settings);
+        let config = Config::from(settings);
         Handle::again(Session::replay(events, picks, config), config, spec)
     }
 
     /// Creates a session for a run of a strategy outside the catalogue, derived from a run under the strategy
     /// `spec`.
     pub fn guided(strategy: Box<dyn Strategy>, settings: Settings, spec: &str) -> Handle {
-        let config = record::config(settings);
+        let config = Config::from(settings);
         Handle::again(Session::new(strategy, config), config, spec)
     }
 

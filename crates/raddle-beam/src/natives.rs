@@ -101,14 +101,7 @@ fn caller(number: i64) -> Option<u32> {
 
 #[rustler::nif]
 fn open<'a>(env: Env<'a>, spec: &str, step_limit: u64, patience: u32, anytime: bool) -> Term<'a> {
-    let settings = Settings {
-        step_limit,
-        patience,
-        timeouts_anytime: anytime,
-        races: false,
-        exit_last: false,
-        step_limit_fails: false,
-    };
+    let settings = Settings { step_limit, patience, timeouts_anytime: anytime, ..Settings::default() };
     match Handle::under(spec, settings) {
         Ok(handle) => (atoms::ok(), ResourceArc::new(handle)).encode(env),
         Err(error) => (atoms::error(), error.to_string()).encode(env),

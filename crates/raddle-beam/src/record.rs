@@ -1,10 +1,8 @@
 //! Conversion of runs to and from failure files.
 
 use crate::session::Session;
-use raddle_engine::{Config, Timeouts};
-use raddle_model::{
-    Environment, Event, FileError, FrontEnd, MADE, Settings, ThreadId, TraceFile, TraceStep, Values,
-};
+use raddle_engine::Config;
+use raddle_model::{Event, FileError, FrontEnd, MADE, Settings, ThreadId, TraceFile, TraceStep};
 use raddle_report::run_text::{RunContext, Terminal, reduction, steps};
 use raddle_strategies::SpecError;
 
@@ -46,17 +44,6 @@ pub enum ReplayError {
     Strategy(#[from] SpecError),
 }
 
-/// Returns the configuration of the engine.
-pub fn config(settings: Settings) -> Config {
-    let mut config = Config::default();
-    config.step_limit = settings.step_limit;
-    config.step_limit_fails = settings.step_limit_fails;
-    config.patience = settings.patience;
-    config.timeouts = if settings.timeouts_anytime { Timeouts::Anytime } else { Timeouts::WhenIdle };
-    config.exit_last = settings.exit_last;
-    config
-}
-
 /// Returns the steps of a file as the engine's events.
 pub fn events(steps: &[TraceStep]) -> Vec<Event> {
     let event = |step: &TraceStep| Event { thread: ThreadId(step.thread), operation: step.operation };
@@ -90,26 +77,20 @@ pub fn write<P: Copy>(session: &Session<P>, config: Config, spec: &str, info: Ru
         (MADE.to_owned(), step as i64)
     });
     TraceFile {
-        id: String::new(),
-        front_end: FrontEnd::Beam,
         program: info.program,
         arguments: info.arguments,
-        build: None,
-        environment: Environment::default(),
-        signature: None,
         parameters: made.collect(),
         settings: Settings {
             step_limit: config.step_limit,
             timeouts_anytime: summary.trace.timeouts_anytime,
             patience: config.patience,
-            races: false,
             exit_last: summary.trace.exit_last,
             step_limit_fails: config.step_limit_fails,
+            ..Settings::default()
         },
         strategy: spec.to_owned(),
         seed: info.seed,
         run: info.run,
-        minimized: None,
         verdict: session.verdict(),
         fingerprint: summary.fingerprint,
         threads: info.threads,
@@ -117,7 +98,7 @@ pub fn write<P: Copy>(session: &Session<P>, config: Config, spec: &str, info: Ru
         locations: info.locations,
         steps: steps.collect(),
         picks: picks.collect(),
-        values: Values::default(),
+        ..TraceFile::new(FrontEnd::Beam)
     }
 }
 

@@ -6,6 +6,7 @@
 mod call;
 mod compiler;
 mod hooks;
+pub mod rust;
 mod source;
 
 use anyhow::{Context, Result, bail};

@@ -24,9 +24,9 @@ pub(crate) use failure::{ExplainArgs, MinimizeArgs, ReplayArgs};
 pub(crate) use lab::{BoundArgs, LabCommand, MicroArgs, RunArgs, StrideArgs};
 pub(crate) use native::{BaselineArg, NativeArgs, PointsArg, RacesArg, ThreadsArg};
 pub(crate) use report::{FormatArg, ReportArgs};
-pub(crate) use search::{STEPS, STRATEGY, SearchArgs, cores, one_run};
+pub(crate) use search::{STRATEGY, SearchArgs, cores, one_run};
 pub(crate) use setup::{CompletionsArgs, DoctorArg, DoctorArgs, ManArgs};
-pub(crate) use values::duration;
+pub(crate) use values::{assignment, duration};
 
 use clap::{Args, Parser, Subcommand};
 use std::ffi::OsString;

@@ -1,13 +1,12 @@
 //! `raddle coverage`, and the store access of `raddle run`.
 
 use crate::args::CoverageArgs;
-use crate::native::Keeper;
 use crate::outcome::Outcome;
 use anyhow::{Context, Result};
 use raddle_model::{EXIT_NOTHING_FOUND, IRoot, Idiom};
 use raddle_report::shape;
 use raddle_report::store_text::{self, Kept, KeptIdiom, KeptRoot, KeptSearch};
-use raddle_store::{Entry, Identity, Search, Store, StoreError, Stored};
+use raddle_store::{Entry, Identity, Keeper, Search, Store, StoreError, Stored};
 use std::collections::BTreeSet;
 use std::path::Path;
 

@@ -1,6 +1,7 @@
 //! Settings of all runs.
 
 use crate::races::Races;
+use raddle_model::Settings;
 
 /// The condition under which a timeout may fire.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -46,15 +47,22 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Config {
+        Settings::default().into()
+    }
+}
+
+impl From<Settings> for Config {
+    /// Returns the configuration that replays runs with these settings.
+    fn from(settings: Settings) -> Config {
         Config {
-            step_limit: 1_000_000,
-            step_limit_fails: false,
+            step_limit: settings.step_limit,
+            step_limit_fails: settings.step_limit_fails,
             time_limit: u64::MAX,
-            timeouts: Timeouts::WhenIdle,
-            patience: 64,
-            races: Races::Ignored,
+            timeouts: if settings.timeouts_anytime { Timeouts::Anytime } else { Timeouts::WhenIdle },
+            patience: settings.patience,
+            races: if settings.races { Races::All } else { Races::Ignored },
             judge_races: false,
-            exit_last: false,
+            exit_last: settings.exit_last,
         }
     }
 }

@@ -15,6 +15,6 @@ pub mod syntax;
 
 pub use machine::Machine;
 pub use orders::{SeenOrder, SeenOrders};
-pub use runs::{Lab, compile, config};
+pub use runs::{Lab, compile};
 pub use sample::{Job, Sampled, sample, sample_all};
 pub use straight::{Straight, StraightError};

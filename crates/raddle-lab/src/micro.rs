@@ -16,6 +16,8 @@ use raddle_strategies::random_walk::RandomWalk;
 use raddle_strategies::rapos::Rapos;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The benchmark file of this crate.
 const BENCHMARK: &str = include_str!("../data/pos_micro.json");
@@ -251,6 +253,25 @@ pub struct Analysis {
     pub direct_conflicts: u32,
     /// The probability of the least likely partial order under random walk.
     pub random_walk_least: f64,
+}
+
+/// Analyses every program, on so many cores.
+pub fn analyse_all(programs: &[MicroProgram], cores: usize) -> Result<Vec<Analysis>, MicroError> {
+    let next = AtomicUsize::new(0);
+    let results: Vec<OnceLock<_>> = programs.iter().map(|_| OnceLock::new()).collect();
+    let work = || {
+        while let Some((program, result)) = {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            programs.get(index).zip(results.get(index))
+        } {
+            result.get_or_init(|| analyse(program));
+        }
+    };
+    std::thread::scope(|scope| {
+        (1..cores).for_each(|_| drop(scope.spawn(work)));
+        work();
+    });
+    results.into_iter().map(|result| result.into_inner().expect("every program was analysed")).collect()
 }
 
 /// Computes the numbers of a program.

@@ -1,28 +1,15 @@
 //! Runs of a program that repeat, vary or follow a recorded one.
 
 use crate::{Machine, syntax};
-use raddle_engine::{
-    Config, Divergence, Engine, Follow, Replay, Resemble, Rng, Strategy, Timeouts, run as run_once,
-};
+use raddle_engine::{Divergence, Engine, Follow, Replay, Resemble, Rng, Strategy, run as run_once};
 use raddle_explain::{Execute, Execution, Wanted};
-use raddle_model::{Event, Schedule, Settings, ThreadId, TraceFile, TraceStep};
+use raddle_model::{Event, Schedule, ThreadId, TraceFile, TraceStep};
 
 /// Compiles the text of a program.
 pub fn compile(text: &str, parameters: &[(String, i64)]) -> Result<Machine, syntax::SyntaxError> {
     let overrides: Vec<(&str, i64)> =
         parameters.iter().map(|(name, value)| (name.as_str(), *value)).collect();
     Ok(Machine::new(syntax::compile(text, &overrides)?))
-}
-
-/// Returns the engine settings of a file.
-pub fn config(settings: Settings) -> Config {
-    let mut config = Config::default();
-    config.step_limit = settings.step_limit;
-    config.step_limit_fails = settings.step_limit_fails;
-    config.patience = settings.patience;
-    config.timeouts = if settings.timeouts_anytime { Timeouts::Anytime } else { Timeouts::WhenIdle };
-    config.exit_last = settings.exit_last;
-    config
 }
 
 /// Executes runs of a lab program.
@@ -56,7 +43,7 @@ impl Lab {
 
     /// Executes a run under `strategy`.
     pub fn run(&mut self, strategy: &mut dyn Strategy) -> TraceFile {
-        let mut engine = Engine::new(config(self.origin.settings));
+        let mut engine = Engine::new(self.origin.settings.into());
         // It draws nothing; any stream will do.
         strategy.begin(Rng::for_run(0, 0));
         self.machine.note_values();

@@ -87,6 +87,27 @@ pub struct Setup {
     pub alone: bool,
 }
 
+impl Setup {
+    /// Returns the setup of fibers that switch at shared memory, with nothing else asked for.
+    pub fn new(strategies: Vec<String>, seed: u64, settings: Settings, patience_ms: u64) -> Setup {
+        Setup {
+            strategies,
+            seed,
+            settings,
+            points: Points::default(),
+            threads: Threads::default(),
+            patience_ms,
+            expected: None,
+            fail_on_exit: false,
+            panics: None,
+            coverage: None,
+            known: Ledger::default(),
+            callers: false,
+            alone: false,
+        }
+    }
+}
+
 /// Returns a message as it is sent: four bytes with the length, least significant first, then JSON; `None` if
 /// the length does not fit.
 pub fn framed(message: &impl Serialize) -> Option<Vec<u8>> {

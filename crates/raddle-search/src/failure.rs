@@ -1,7 +1,7 @@
 //! A failing run, after the search: reduced, explained and stored in a file.
 
 use raddle_explain::{Budget, Effort, Execute, Explanation, Smallest, minimize};
-use raddle_model::{MADE, TraceFile, Values, Verdict};
+use raddle_model::{MADE, TraceFile};
 use std::path::Path;
 use std::time::Duration;
 
@@ -119,7 +119,6 @@ pub fn write(path: &Path, file: &TraceFile) -> std::io::Result<()> {
 pub fn origin(file: &TraceFile) -> TraceFile {
     TraceFile {
         id: file.id.clone(),
-        front_end: file.front_end,
         program: file.program.clone(),
         arguments: file.arguments.clone(),
         build: file.build.clone(),
@@ -131,14 +130,7 @@ pub fn origin(file: &TraceFile) -> TraceFile {
         seed: file.seed,
         run: file.run,
         minimized: file.minimized,
-        verdict: Verdict::Passed,
-        fingerprint: 0,
-        threads: Vec::new(),
-        objects: Vec::new(),
-        locations: Vec::new(),
-        steps: Vec::new(),
-        picks: Vec::new(),
-        values: Values::default(),
+        ..TraceFile::new(file.front_end)
     }
 }
 
@@ -170,39 +162,14 @@ fn with_origin(file: &TraceFile, run: TraceFile) -> TraceFile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use raddle_model::{Environment, FrontEnd, Settings};
+    use raddle_model::{FrontEnd, Settings};
 
     fn file(parameters: &[(&str, i64)]) -> TraceFile {
-        let settings = Settings {
-            step_limit: 9,
-            timeouts_anytime: false,
-            patience: 64,
-            races: false,
-            exit_last: false,
-            step_limit_fails: false,
-        };
         TraceFile {
             id: "a".into(),
-            front_end: FrontEnd::Beam,
-            program: String::new(),
-            arguments: Vec::new(),
-            build: None,
-            environment: Environment::default(),
-            signature: None,
             parameters: parameters.iter().map(|&(name, value)| (name.to_owned(), value)).collect(),
-            settings,
-            strategy: String::new(),
-            seed: 1,
-            run: 0,
-            minimized: None,
-            verdict: Verdict::Passed,
-            fingerprint: 0,
-            threads: Vec::new(),
-            objects: Vec::new(),
-            locations: Vec::new(),
-            steps: Vec::new(),
-            picks: Vec::new(),
-            values: Values::default(),
+            settings: Settings { step_limit: 9, ..Settings::default() },
+            ..TraceFile::new(FrontEnd::Beam)
         }
     }
 

@@ -259,6 +259,17 @@ impl Tally {
         });
         missed.product()
     }
+
+    /// Returns, for each of these depths that runs of PCT were made for: the depth, how many there were, and
+    /// [`missed_by_pct`](Tally::missed_by_pct).
+    pub fn missed_by_depth(&self, lanes: &Lanes, depths: &[u64]) -> Vec<(u64, u64, f64)> {
+        let made = self.pct_runs(lanes);
+        let of = |depth: u64| {
+            let runs = made.range(depth..).map(|(_, pct)| pct.runs).sum();
+            (runs > 0).then(|| (depth, runs, self.missed_by_pct(depth, &made)))
+        };
+        depths.iter().filter_map(|&depth| of(depth)).collect()
+    }
 }
 
 /// Runs of PCT with one depth.
@@ -268,4 +279,31 @@ pub struct PctRuns {
     pub runs: u64,
     /// The `k` of their guarantee: the number of steps of the longest.
     pub steps: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Portfolio;
+
+    #[test]
+    fn the_bound_is_that_of_the_runs_of_pct() {
+        let missed = |strategies: &str, lanes: Vec<LaneTally>| {
+            let tally = Tally { runs: 100, threads: 2, steps: 10, lanes, ..Tally::default() };
+            let bounds =
+                tally.missed_by_depth(&Lanes::parse(strategies, Portfolio::Tests).unwrap(), &[1, 2, 3]);
+            bounds.iter().map(|&(_, _, missed)| missed).collect::<Vec<_>>()
+        };
+        let lane = |passed_after_longest| LaneTally {
+            runs: 31,
+            passed_after_longest,
+            longest: 10,
+            ..LaneTally::default()
+        };
+        assert!(missed("random-walk", vec![lane(30)]).is_empty(), "no run of PCT was made");
+        let close = missed("pct:depth=2", vec![lane(30)]);
+        assert_eq!(close.len(), 2, "nothing is known of depth 3");
+        close.iter().for_each(|found| assert!((found - 0.95_f64.powi(30)).abs() < 1e-12, "{close:?}"));
+        assert!(missed("pct:depth=2", vec![LaneTally { rests: 1, ..lane(30) }]).is_empty());
+    }
 }

@@ -9,10 +9,12 @@
 //! ([`Store::forget`]).
 
 mod entry;
+mod keeper;
 mod open;
 mod schema;
 
 pub use entry::{Entry, Identity, Location, Search, Stored};
+pub use keeper::{Keeper, Kept};
 pub use open::{Opened, StoreError};
 
 use raddle_model::Standing;

@@ -3,6 +3,7 @@
 use super::search::SearchArgs;
 use super::values::duration;
 use clap::{Args, Subcommand, ValueEnum};
+use raddle_cc::rust::Hooks;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -66,6 +67,15 @@ pub(crate) enum HooksArg {
     Passes,
     /// By the compiler's own option, which only works because RUSTC_BOOTSTRAP is set
     Sanitizer,
+}
+
+impl From<HooksArg> for Hooks {
+    fn from(hooks: HooksArg) -> Hooks {
+        match hooks {
+            HooksArg::Passes => Hooks::Passes,
+            HooksArg::Sanitizer => Hooks::Sanitizer,
+        }
+    }
 }
 
 #[derive(Args)]

@@ -70,8 +70,6 @@ pub(crate) enum TimeoutsArg {
 
 /// The runs of a search if the user does not say it.
 const RUNS: u64 = 10_000;
-/// The most steps of a run if the user does not say it.
-pub(crate) const STEPS: u64 = 1_000_000;
 /// The strategy if the user does not say it.
 pub(crate) const STRATEGY: &str = "portfolio";
 
@@ -120,12 +118,11 @@ impl SearchArgs {
     /// Returns the engine's settings.
     pub(crate) fn settings(&self) -> Settings {
         Settings {
-            step_limit: self.step_limit.unwrap_or(STEPS),
+            step_limit: self.step_limit.unwrap_or(Settings::default().step_limit),
             timeouts_anytime: self.timeouts == TimeoutsArg::Any,
             patience: self.patience,
-            races: false,
-            exit_last: false,
             step_limit_fails: self.fail_on_step_limit,
+            ..Settings::default()
         }
     }
 }

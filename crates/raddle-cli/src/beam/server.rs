@@ -5,9 +5,8 @@ use crate::patience::{self, read_all, set_ticking};
 use crate::remote::Server;
 use crate::temporary::Temporary;
 use anyhow::{Context, Result, bail, ensure};
-use raddle_model::native::{Answer, Order, Points, Setup, Threads};
-use raddle_model::{FrontEnd, TraceFile};
-use raddle_model::{Ledger, Settings};
+use raddle_model::native::{Answer, Order, Points, Setup};
+use raddle_model::{FrontEnd, Settings, TraceFile};
 use serde::Serialize;
 use std::io::{BufReader, ErrorKind, Read, Write};
 use std::net::Shutdown;
@@ -76,21 +75,7 @@ pub(super) fn under(file: &TraceFile) -> Vec<String> {
 /// Returns the setup for runs with these settings; none may take longer than `patience_ms` without an
 /// operation.
 pub(super) fn setup(strategies: Vec<String>, seed: u64, settings: Settings, patience_ms: u64) -> Setup {
-    Setup {
-        strategies,
-        seed,
-        settings,
-        points: Points::All,
-        threads: Threads::Fibers,
-        patience_ms,
-        expected: None,
-        fail_on_exit: false,
-        panics: None,
-        coverage: None,
-        known: Ledger::default(),
-        callers: false,
-        alone: false,
-    }
+    Setup { points: Points::All, ..Setup::new(strategies, seed, settings, patience_ms) }
 }
 
 /// A VM that waits for requests.

@@ -1,11 +1,12 @@
 //! One program under one strategy.
 
 use super::manifest::Program;
+use crate::args::assignment;
 use crate::native::{self, Native};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use raddle_cc::Source;
 use raddle_engine::Census;
-use raddle_lab::{Machine, compile, config};
+use raddle_lab::{Machine, compile};
 use raddle_model::{Environment, Settings};
 use raddle_report::bench::Cell;
 use raddle_search::{Budget, InProcess, Lanes, Portfolio, Search, Seen, Stop, bound, search as search_one};
@@ -40,7 +41,10 @@ impl Program {
         if self.source.extension().is_some_and(|end| end == "rdl") {
             let text =
                 std::fs::read_to_string(&self.source).with_context(|| format!("cannot read {shown}"))?;
-            let set: Vec<(String, i64)> = define.iter().map(|text| parameter(text)).collect::<Result<_>>()?;
+            let set: Vec<(String, i64)> = define
+                .iter()
+                .map(|text| assignment(text).map_err(|wrong| anyhow!("{shown}: `{text}`: {wrong}")))
+                .collect::<Result<_>>()?;
             return Ok(Ready::Lab(Box::new(compile(&text, &set).with_context(|| shown.to_string())?)));
         }
         let program = match Source::of(name) {
@@ -54,12 +58,6 @@ impl Program {
         words.extend_from_slice(&self.arguments);
         Ok(Ready::Native(words))
     }
-}
-
-fn parameter(text: &str) -> Result<(String, i64)> {
-    let wrong = || format!("`{text}` is no parameter of a lab program, such as n=5");
-    let (name, value) = text.split_once('=').with_context(wrong)?;
-    Ok((name.to_owned(), value.parse().ok().with_context(wrong)?))
 }
 
 /// The counters of the runs.
@@ -123,19 +121,6 @@ fn locked<'a, 'b>(count: &'a Mutex<Count<'b>>) -> std::sync::MutexGuard<'a, Coun
     count.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-fn settings() -> Settings {
-    /// Enough for every program here, and less than a second for an endless loop.
-    const STEPS: u64 = 100_000;
-    Settings {
-        step_limit: STEPS,
-        timeouts_anytime: false,
-        patience: 64,
-        races: false,
-        exit_last: false,
-        step_limit_fails: false,
-    }
-}
-
 /// Executes the runs of one trial.
 fn runs(
     program: &Program,
@@ -146,6 +131,8 @@ fn runs(
     count: &Mutex<Count<'_>>,
 ) -> Result<()> {
     const PATIENCE: Duration = Duration::from_secs(20);
+    // Enough for every program here, and less than a second for an endless loop.
+    let settings = Settings { step_limit: 100_000, ..Settings::default() };
     let lanes = Lanes::parse(strategy, Portfolio::Programs)?;
     let stop = if how.trials > 0 { Stop::FirstOf(program.verdict.clone()) } else { Stop::Never };
     let budget = Budget { stop, ..Budget::all(how.runs) };
@@ -159,12 +146,12 @@ fn runs(
     };
     match ready {
         Ready::Native(words) => {
-            let setup = native::setup(&lanes, seed, settings(), PATIENCE);
+            let setup = native::setup(&lanes, seed, settings, PATIENCE);
             let environment = Environment::default();
             Native::new(words, &environment, &setup)?.search(&lanes, budget, 1, &watch)?;
         }
         Ready::Lab(machine) => {
-            let target = InProcess { program: &**machine, lanes: &lanes, config: config(settings()), seed };
+            let target = InProcess { program: &**machine, lanes: &lanes, config: settings.into(), seed };
             let search =
                 Search { lanes: &lanes, budget, jobs: 1, shard: None, known: None, watch: &watch, every: 1 };
             search_one(&target, &search)?;

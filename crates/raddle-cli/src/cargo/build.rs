@@ -1,11 +1,11 @@
 //! Builds with hooks.
 
-use super::flags::{Flags, VARIABLE};
 use super::workspace::{TARGET, Workspace, cargo, folder};
 use crate::args::BuildArgs;
 use anyhow::{Context, Result, ensure};
 use cargo_metadata::camino::Utf8PathBuf;
 use cargo_metadata::{Artifact, Message, Package, PackageId, TargetKind};
+use raddle_cc::rust::{Flags, VARIABLE};
 use raddle_model::Environment;
 use raddle_search::is_interrupted;
 use std::collections::{BTreeMap, BTreeSet};
@@ -54,7 +54,7 @@ pub(super) fn build(
     words: &[String],
     wanted: Wanted,
 ) -> Result<Vec<Binary>> {
-    let flags = Flags::new(args.hooks)?;
+    let flags = Flags::new(args.hooks.into())?;
     let here = std::env::current_dir().context("there is no current folder")?;
     let mut command = cargo();
     command.args(words);

@@ -1,11 +1,11 @@
 //! `cargo raddle doctor`: checks with a probe whether the installed compiler still inserts hooks.
 
-use super::flags::Flags;
-use super::workspace::{TARGET, asked, cargo, host, rustc};
+use super::workspace::{TARGET, cargo, host};
 use crate::args::{CargoDoctorArgs, HooksArg};
 use crate::native::{self, Native, find};
 use crate::outcome::Outcome;
 use anyhow::{Context, Result, bail, ensure};
+use raddle_cc::rust::{Flags, asked, rustc};
 use raddle_model::native::Setup;
 use raddle_model::{EXIT_NOTHING_FOUND, EXIT_USAGE, Environment, Settings};
 use raddle_report::shape::{self, Doctor, Finding};
@@ -125,7 +125,7 @@ fn probe(hooks: HooksArg) -> Result<String> {
         .with_context(|| format!("cannot make a folder in {}", folder.display()))?;
     let (source, program) = (folder.path().join("probe.rs"), folder.path().join("probe"));
     std::fs::write(&source, PROBE).with_context(|| format!("cannot write {}", source.display()))?;
-    let flags = Flags::new(hooks)?;
+    let flags = Flags::new(hooks.into())?;
     let mut compile = rustc();
     compile.args(["--edition", "2021", "--target", TARGET]).args(&flags.flags).arg("-o").arg(&program);
     compile.envs(flags.environment.iter().copied()).arg(&source);
@@ -150,14 +150,7 @@ fn control(program: &Path) -> Result<u64> {
     const STEPS: u64 = 100_000;
     find(&program.to_string_lossy())?;
     let words = [program.to_string_lossy().into_owned(), "controlled".to_owned()];
-    let settings = Settings {
-        step_limit: STEPS,
-        timeouts_anytime: false,
-        patience: 64,
-        races: false,
-        exit_last: false,
-        step_limit_fails: false,
-    };
+    let settings = Settings { step_limit: STEPS, ..Settings::default() };
     let lanes = Lanes::parse("random-walk", Portfolio::Programs)?;
     let setup = Setup { panics: Some("main".to_owned()), ..native::setup(&lanes, 1, settings, PATIENCE) };
     let budget = Budget { stop: Stop::FirstFailure, ..Budget::all(RUNS) };

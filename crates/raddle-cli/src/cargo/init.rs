@@ -1,10 +1,11 @@
 //! `cargo raddle init`.
 
 use super::settings::FILE;
-use super::workspace::{asked, cargo};
+use super::workspace::cargo;
 use crate::args::CargoInitArgs;
 use crate::outcome::Outcome;
 use anyhow::{Context, Result, bail};
+use raddle_cc::rust::asked;
 use raddle_model::EXIT_NOTHING_FOUND;
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};

@@ -1,11 +1,10 @@
 //! `cargo raddle`: unmodified Rust tests and programs under control.
 //!
-//! Cargo builds a crate with the flags of [`flags`], into a separate target directory. The native runtime can
+//! Cargo builds a crate with the flags of [`raddle_cc::rust`], into a separate target directory. The native runtime can
 //! control the resulting programs; [`test`] treats each test as a program with its own arguments.
 
 mod build;
 mod doctor;
-mod flags;
 mod harness;
 mod init;
 mod program;

@@ -2,7 +2,7 @@
 
 use super::build::Binary;
 use super::workspace::Workspace;
-use crate::args::{STEPS, STRATEGY, SearchArgs, cores, duration};
+use crate::args::{STRATEGY, SearchArgs, cores, duration};
 use anyhow::{Context, Result, anyhow};
 use raddle_search::{Lanes, Portfolio};
 use serde::Deserialize;
@@ -118,7 +118,7 @@ impl Settings {
             time: time.unwrap_or(if runs.is_some() { Duration::MAX } else { TIME }),
             seed: args.seed.or(self.seed).unwrap_or(1),
             jobs: cores(args.jobs.or(self.jobs.filter(|&jobs| jobs > 0))),
-            step_limit: steps.unwrap_or(STEPS).max(1),
+            step_limit: steps.unwrap_or(args.settings().step_limit).max(1),
         }
     }
 }

@@ -375,12 +375,8 @@ fn judge(tested: &mut CargoTest, tally: &Tally) {
 
 /// Returns the bounds of PCT's guarantee for its runs, by depth.
 fn bounds(tally: &Tally, lanes: &Lanes) -> Vec<MissedBug> {
-    let made = tally.pct_runs(lanes);
-    let of = |depth: u64| {
-        let runs = made.range(depth..).map(|(_, pct)| pct.runs).sum();
-        (runs > 0).then(|| MissedBug { depth, runs, made: true, missed: tally.missed_by_pct(depth, &made) })
-    };
-    DEPTHS.iter().filter_map(|&depth| of(depth)).collect()
+    let bounds = tally.missed_by_depth(lanes, &DEPTHS).into_iter();
+    bounds.map(|(depth, runs, missed)| MissedBug { depth, runs, made: true, missed }).collect()
 }
 
 /// Returns the result of a test that was not run.
@@ -414,7 +410,6 @@ fn from_here(path: &Path) -> &Path {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use raddle_search::LaneTally;
 
     #[test]
     fn without_a_run_nothing_is_known() {
@@ -439,25 +434,5 @@ mod tests {
         let note = "1 of 2 runs reached the step limit of 9 and is inconclusive; --step-limit sets the limit";
         assert_eq!(judged(1), (TestStatus::Passed, vec![note.to_owned()]));
         assert_eq!(judged(2).0, TestStatus::Inconclusive);
-    }
-
-    #[test]
-    fn the_bound_is_that_of_the_runs_of_pct() {
-        let missed = |strategies: &str, lanes: Vec<LaneTally>| {
-            let tally = Tally { runs: 100, threads: 2, steps: 10, lanes, ..Tally::default() };
-            let bounds = bounds(&tally, &Lanes::parse(strategies, Portfolio::Tests).unwrap());
-            bounds.iter().map(|bound| bound.missed).collect::<Vec<_>>()
-        };
-        let lane = |passed_after_longest| LaneTally {
-            runs: 31,
-            passed_after_longest,
-            longest: 10,
-            ..LaneTally::default()
-        };
-        assert!(missed("random-walk", vec![lane(30)]).is_empty(), "no run of PCT was made");
-        let close = missed("pct:depth=2", vec![lane(30)]);
-        assert_eq!(close.len(), 2, "nothing is known of depth 3");
-        close.iter().for_each(|found| assert!((found - 0.95_f64.powi(30)).abs() < 1e-12, "{close:?}"));
-        assert!(missed("pct:depth=2", vec![LaneTally { rests: 1, ..lane(30) }]).is_empty());
     }
 }

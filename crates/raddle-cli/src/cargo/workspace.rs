@@ -1,13 +1,14 @@
 //! Information from cargo and rustc about the crates of the current folder.
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use cargo_metadata::camino::{Utf8Path, Utf8PathBuf};
 use cargo_metadata::{MetadataCommand, Package, PackageId};
+use raddle_cc::rust::{asked, rustc};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 /// The only target that the native runtime supports.
 pub(super) const TARGET: &str = "x86_64-unknown-linux-gnu";
@@ -39,23 +40,6 @@ pub(super) struct Workspace {
 /// Returns the cargo that started this process, or else the one in `PATH`.
 pub(super) fn cargo() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")))
-}
-
-/// Returns the compiler that cargo would call.
-pub(super) fn rustc() -> Command {
-    Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| OsString::from("rustc")))
-}
-
-/// Returns the output of a command; its standard error, if any, is the error.
-pub(super) fn asked(command: &mut Command) -> Result<String> {
-    let name = command.get_program().display().to_string();
-    let output = command.stdin(Stdio::null()).output().with_context(|| format!("cannot start {name}"))?;
-    if !output.status.success() {
-        let complaint = String::from_utf8_lossy(&output.stderr);
-        let complaint = complaint.trim().trim_start_matches("error: ");
-        bail!("{name}: {complaint}");
-    }
-    String::from_utf8(output.stdout).with_context(|| format!("{name} prints what is no text"))
 }
 
 /// Returns the host target of the compiler.

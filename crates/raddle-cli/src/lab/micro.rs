@@ -12,8 +12,6 @@ use raddle_lab::{Job, sample_all};
 use raddle_model::EXIT_NOTHING_FOUND;
 use raddle_report::shape::{self, Micro, MicroCell, MicroCounts, MicroPublished};
 use raddle_search::{Budget, Lanes, Portfolio, Tally};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The default strategies of the comparison.
 const USUAL: [&str; 7] = ["random-walk", "pct", "rapos", "basic-pos", "pos", READS_DEPENDENT, "upo"];
@@ -29,7 +27,7 @@ pub(crate) fn run(args: &MicroArgs, width: usize) -> Result<Outcome> {
     for spec in &specs {
         raddle_strategies::build(spec)?;
     }
-    let analyses = analyse(&programs, cores(args.jobs))?;
+    let analyses = micro::analyse_all(&programs, cores(args.jobs))?;
 
     let mut jobs = Vec::new();
     let mut cells = Vec::new();
@@ -82,29 +80,6 @@ fn programs(args: &MicroArgs) -> Result<Vec<MicroProgram>> {
     }
     let wanted = |program: &MicroProgram| args.program.is_empty() || args.program.contains(&program.name);
     Ok(all.into_iter().filter(wanted).collect())
-}
-
-/// Analyzes every program, on all cores.
-fn analyse(programs: &[MicroProgram], cores: usize) -> Result<Vec<Analysis>> {
-    let next = AtomicUsize::new(0);
-    let results: Vec<Mutex<Option<Result<Analysis, micro::MicroError>>>> =
-        programs.iter().map(|_| Mutex::new(None)).collect();
-    let work = || {
-        while let Some((program, result)) = {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            programs.get(index).zip(results.get(index))
-        } {
-            *result.lock().expect("no core panics while it stores a result") = Some(micro::analyse(program));
-        }
-    };
-    std::thread::scope(|scope| {
-        for _ in 1..cores {
-            scope.spawn(work);
-        }
-        work();
-    });
-    let results = results.into_iter().map(|result| result.into_inner().expect("no core panicked"));
-    Ok(results.map(|result| result.expect("every program was analysed")).collect::<Result<_, _>>()?)
 }
 
 fn job(args: &MicroArgs, program: &MicroProgram, analysis: &Analysis, spec: &str) -> Result<Job> {

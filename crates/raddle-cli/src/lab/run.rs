@@ -11,10 +11,8 @@ use anyhow::{Context, Result, bail};
 use raddle_engine::{Config, Replay, Strategy};
 use raddle_explain::MOST_AUTOMATIC_STEPS;
 use raddle_lab::exact::{self, Exact, Limits};
-use raddle_lab::{Job, Lab, Machine, SeenOrder, SeenOrders, compile, config, sample_all};
-use raddle_model::{
-    EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Environment, FrontEnd, Name, Settings, TraceFile, Values,
-};
+use raddle_lab::{Job, Lab, Machine, SeenOrder, SeenOrders, compile, sample_all};
+use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, FrontEnd, Name, Settings, TraceFile};
 use raddle_report::run_text::{RunContext, Terminal, reduction, run as shown_run, verdict};
 use raddle_report::shape::{self, CargoTest, FirstFailure, ListedOrder, Run, TestStatus};
 use raddle_report::{Coverage, coverage, text};
@@ -34,7 +32,7 @@ pub(crate) fn run(args: &RunArgs, width: usize) -> Result<Outcome> {
         Ok(Job {
             program: Box::new(machine.clone()),
             lanes: lanes(spec, args, orders)?,
-            config: config(settings),
+            config: settings.into(),
             seed: args.search.seed(),
             budget: budget.clone(),
         })
@@ -53,7 +51,7 @@ pub(crate) fn run(args: &RunArgs, width: usize) -> Result<Outcome> {
         report.claims = claims(tally, &job.lanes);
         report.orders = args.orders.then(|| orders.take().into_iter().map(listed).collect());
         if args.exact {
-            add_exact(&mut report, &machine, config(settings), spec, limits(args.exact_limit));
+            add_exact(&mut report, &machine, settings.into(), spec, Limits::of(args.exact_limit));
         }
         if args.coverage {
             let names = machine.location_names();
@@ -238,16 +236,6 @@ fn add_exact_orders(listed: &mut Vec<ListedOrder>, exact: &Exact) {
     }
 }
 
-/// Returns the limits of the computation, in the proportions of the defaults.
-fn limits(beginnings: u64) -> Limits {
-    let mut limits = Limits::default();
-    let nodes = usize::try_from(beginnings).unwrap_or(usize::MAX);
-    limits.nodes = nodes;
-    limits.states = nodes.saturating_mul(4);
-    limits.runs = beginnings.saturating_mul(20);
-    limits
-}
-
 /// Returns the recorded run as a file. It is repeated to learn its names, which also confirms that it
 /// repeats.
 fn trace_file(
@@ -263,27 +251,13 @@ fn trace_file(
         ..args.search.settings()
     };
     let origin = TraceFile {
-        id: String::new(),
-        front_end: FrontEnd::Lab,
         program: source.to_owned(),
-        arguments: Vec::new(),
-        build: None,
-        environment: Environment::default(),
-        signature: None,
         parameters: machine.program().params.clone(),
         settings,
         strategy: spec.to_owned(),
         seed: args.search.seed(),
         run: recording.run,
-        minimized: None,
-        verdict: recording.verdict.clone(),
-        fingerprint: recording.fingerprint,
-        threads: Vec::new(),
-        objects: Vec::new(),
-        locations: Vec::new(),
-        steps: Vec::new(),
-        picks: Vec::new(),
-        values: Values::default(),
+        ..TraceFile::new(FrontEnd::Lab)
     };
     let mut replay = Replay::new(&recording.trace);
     let run = Lab::new(machine.clone(), &origin).run(&mut replay);

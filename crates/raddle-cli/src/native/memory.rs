@@ -1,13 +1,12 @@
 //! The knowledge of `raddle run` from earlier searches and for later ones.
 
-use super::kept::{Keeper, Kept};
 use crate::args::NativeArgs;
 use anyhow::Result;
 use raddle_model::native::RunResult;
 use raddle_model::{IRoot, Ledger, Name};
 use raddle_report::{Coverage, text};
 use raddle_search::Tally;
-use raddle_store::{FILE_NAME, Opened, Search, Store};
+use raddle_store::{FILE_NAME, Keeper, Kept, Opened, Search, Store};
 use raddle_symbols::Symbols;
 use raddle_symbols::runs::locate;
 use std::collections::BTreeMap;

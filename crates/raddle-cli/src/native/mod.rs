@@ -2,7 +2,6 @@
 
 mod baseline;
 mod debug;
-mod kept;
 mod launch;
 mod memory;
 mod program;
@@ -11,7 +10,6 @@ mod run;
 mod subject;
 mod target;
 
-pub(crate) use kept::Keeper;
 pub(crate) use program::find;
 pub(crate) use run::{run, run_in, threads};
 pub(crate) use subject::{Program, is_another_build, namer, trace_file};

@@ -4,8 +4,8 @@ use super::launch::{Server, library};
 use crate::remote::Remote;
 use crate::temporary::Temporary;
 use anyhow::{Error, Result};
-use raddle_model::native::{Points, RunResult, Setup, Threads};
-use raddle_model::{Environment, Ledger, Settings};
+use raddle_model::native::{RunResult, Setup};
+use raddle_model::{Environment, Settings};
 use raddle_search::{Budget, Lanes, Outcome, Search, Seen, Target, search};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -63,19 +63,6 @@ impl Target for Native<'_> {
 
 /// Returns the default setup of a search.
 pub(crate) fn setup(lanes: &Lanes, seed: u64, settings: Settings, run_time: Duration) -> Setup {
-    Setup {
-        strategies: lanes.specs(),
-        seed,
-        settings,
-        points: Points::Shared,
-        threads: Threads::Fibers,
-        patience_ms: u64::try_from(run_time.as_millis()).unwrap_or(u64::MAX),
-        expected: None,
-        fail_on_exit: false,
-        panics: None,
-        coverage: None,
-        known: Ledger::default(),
-        callers: false,
-        alone: false,
-    }
+    let patience_ms = u64::try_from(run_time.as_millis()).unwrap_or(u64::MAX);
+    Setup::new(lanes.specs(), seed, settings, patience_ms)
 }

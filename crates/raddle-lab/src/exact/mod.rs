@@ -41,7 +41,16 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { nodes: 1_000_000, states: 4_000_000, runs: 20_000_000 }
+        Limits::of(1_000_000)
+    }
+}
+
+impl Limits {
+    /// Returns the limits of a graph with so many nodes.
+    pub fn of(nodes: u64) -> Limits {
+        let runs = nodes.saturating_mul(20);
+        let nodes = usize::try_from(nodes).unwrap_or(usize::MAX);
+        Limits { nodes, states: nodes.saturating_mul(4), runs }
     }
 }
 

@@ -3,12 +3,10 @@
 
 mod explain;
 
-use super::{Lab, compile, config};
+use super::{Lab, compile};
 use raddle_engine::{Engine, Plan, Rng, run as run_once};
 use raddle_explain::{Execute, Symptom, Wanted};
-use raddle_model::{
-    Environment, Failure, FrontEnd, Schedule, Settings, TraceFile, TraceStep, Values, Verdict,
-};
+use raddle_model::{Failure, FrontEnd, Schedule, Settings, TraceFile, TraceStep};
 use raddle_search::Limits;
 use std::convert::Infallible;
 use std::fmt::Write;
@@ -28,15 +26,6 @@ fn reduce(file: &TraceFile, execute: &mut dyn Execute, limits: Limits) -> Option
     small
 }
 
-const SETTINGS: Settings = Settings {
-    step_limit: 10_000,
-    timeouts_anytime: false,
-    patience: 64,
-    races: false,
-    exit_last: false,
-    step_limit_fails: false,
-};
-
 /// The largest number of runs of an exhaustive search.
 const MOST: u64 = 400_000;
 
@@ -45,26 +34,10 @@ fn figure(name: &str, parameters: &[(String, i64)]) -> TraceFile {
     let path = format!("{}/figures/{name}.rdl", env!("CARGO_MANIFEST_DIR"));
     TraceFile {
         id: "a".into(),
-        front_end: FrontEnd::Lab,
         program: std::fs::read_to_string(path).unwrap(),
-        arguments: Vec::new(),
-        build: None,
-        environment: Environment::default(),
-        signature: None,
         parameters: parameters.to_vec(),
-        settings: SETTINGS,
-        strategy: String::new(),
-        seed: 1,
-        run: 0,
-        minimized: None,
-        verdict: Verdict::Passed,
-        fingerprint: 0,
-        threads: Vec::new(),
-        objects: Vec::new(),
-        locations: Vec::new(),
-        steps: Vec::new(),
-        picks: Vec::new(),
-        values: Values::default(),
+        settings: Settings { step_limit: 10_000, ..Settings::default() },
+        ..TraceFile::new(FrontEnd::Lab)
     }
 }
 
@@ -78,7 +51,7 @@ fn failing(file: &TraceFile, strategy: &str, runs: u64, look: &mut dyn FnMut(Tra
 fn each_run(file: &TraceFile, strategy: &str, runs: u64, look: &mut dyn FnMut(TraceFile) -> bool) -> bool {
     let mut machine = compile(&file.program, &file.parameters).unwrap();
     let mut strategy = raddle_strategies::build(strategy).unwrap();
-    let mut engine = Engine::new(config(file.settings));
+    let mut engine = Engine::new(file.settings.into());
     for run in 0..runs {
         if strategy.begin(Rng::for_run(1, run)) == Plan::Exhausted {
             return true;

@@ -87,6 +87,35 @@ pub struct TraceFile {
     pub values: Values,
 }
 
+impl TraceFile {
+    /// Returns a passing run without steps, under the default settings.
+    pub fn new(front_end: FrontEnd) -> TraceFile {
+        TraceFile {
+            id: String::new(),
+            front_end,
+            program: String::new(),
+            arguments: Vec::new(),
+            build: None,
+            environment: Environment::default(),
+            signature: None,
+            parameters: Vec::new(),
+            settings: Settings::default(),
+            strategy: String::new(),
+            seed: 1,
+            run: 0,
+            minimized: None,
+            verdict: Verdict::Passed,
+            fingerprint: 0,
+            threads: Vec::new(),
+            objects: Vec::new(),
+            locations: Vec::new(),
+            steps: Vec::new(),
+            picks: Vec::new(),
+            values: Values::default(),
+        }
+    }
+}
+
 /// The environment in which a program starts, besides its arguments.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Environment {
@@ -140,6 +169,19 @@ pub struct Settings {
     /// True if a run that reaches the step limit fails even though threads make progress.
     #[serde(default, skip_serializing_if = "is_false")]
     pub step_limit_fails: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            step_limit: 1_000_000,
+            timeouts_anytime: false,
+            patience: 64,
+            races: false,
+            exit_last: false,
+            step_limit_fails: false,
+        }
+    }
 }
 
 fn is_false(value: &bool) -> bool {

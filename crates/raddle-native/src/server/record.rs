@@ -5,9 +5,7 @@ use crate::child::results::RunData;
 use crate::child::{outside, shared_memory};
 use crate::platform::modules::Modules;
 use raddle_model::native::Setup;
-use raddle_model::{
-    Cell, Environment, Format, FrontEnd, Gathered, NO_LOCATION, ObjectId, TraceFile, TraceStep, Values,
-};
+use raddle_model::{Cell, Format, FrontEnd, Gathered, NO_LOCATION, ObjectId, TraceFile, TraceStep, Values};
 
 /// Returns the latest run. The command line adds the program, because it knows the arguments.
 pub(crate) fn record(
@@ -26,19 +24,10 @@ pub(crate) fn record(
         number => format!("T{number}"),
     });
     TraceFile {
-        id: String::new(),
-        front_end: FrontEnd::Native,
-        program: String::new(),
-        arguments: Vec::new(),
-        build: None,
-        environment: Environment::default(),
-        signature: None,
-        parameters: Vec::new(),
         settings: setup.settings,
         strategy,
         seed: setup.seed,
         run,
-        minimized: None,
         verdict: data.verdict.clone(),
         fingerprint: data.fingerprint,
         threads: threads.collect(),
@@ -51,6 +40,7 @@ pub(crate) fn record(
             .collect(),
         picks: data.picks.iter().map(|pick| (pick.step, pick.arity, pick.value)).collect(),
         values: values(data, modules),
+        ..TraceFile::new(FrontEnd::Native)
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::record;
 use super::signals;
-use super::state::{Server, Wanted, config};
+use super::state::{Server, Wanted};
 use crate::child::accesses::Known;
 use crate::child::halt::{Halt, UnseenEnd};
 use crate::child::results::{self, Results, RunData};
@@ -100,7 +100,7 @@ impl Server {
     /// writes to is copied.
     #[inline(never)]
     fn install(&self, strategy: Box<dyn Strategy>, wanted: Wanted) {
-        let engine = Engine::new(config(self.setup.settings));
+        let engine = Engine::new(self.setup.settings.into());
         runtime::install(Runtime::new(engine, strategy, self.modules, self.main));
         runtime::with(|runtime| {
             runtime.accesses.races = self.setup.settings.races;

@@ -8,9 +8,9 @@ use crate::child::accesses::Known;
 use crate::platform::memory;
 use crate::platform::modules::Modules;
 use crate::platform::raw;
-use raddle_engine::{Config, Engine, Races, Strategy, Timeouts};
+use raddle_engine::{Engine, Strategy};
 use raddle_model::native::{Answer, Setup};
-use raddle_model::{IRoot, Ledger, Name, Settings};
+use raddle_model::{IRoot, Ledger, Name};
 use raddle_strategies::coverage::Coverage;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -104,7 +104,7 @@ impl Server {
                 raw::exit(0);
             }
         });
-        let engine = Engine::new(config(setup.settings));
+        let engine = Engine::new(setup.settings.into());
         let (places, known, profiling_error) = (BTreeMap::new(), Known::default(), None);
         let is_alone = setup.alone;
         // SAFETY: the function has no preconditions.
@@ -143,16 +143,4 @@ fn memory_file(from: i32) -> i32 {
         libc::close(file);
         moved
     }
-}
-
-/// Returns the configuration of the engine for these settings.
-pub(super) fn config(settings: Settings) -> Config {
-    let mut config = Config::default();
-    config.step_limit = settings.step_limit;
-    config.step_limit_fails = settings.step_limit_fails;
-    config.patience = settings.patience;
-    config.timeouts = if settings.timeouts_anytime { Timeouts::Anytime } else { Timeouts::WhenIdle };
-    config.exit_last = settings.exit_last;
-    config.races = if settings.races { Races::All } else { Races::Ignored };
-    config
 }

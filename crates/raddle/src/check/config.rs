@@ -237,25 +237,16 @@ impl Config {
             timeouts_anytime: self.timeouts == Timeouts::Anytime,
             patience: self.patience,
             races: self.races,
-            exit_last: false,
             step_limit_fails: self.step_limit_fails,
+            ..Settings::default()
         }
     }
 }
 
 /// Returns the configuration of an engine.
 pub(super) fn engine(settings: Settings) -> EngineConfig {
-    let mut config = EngineConfig::default();
-    config.step_limit = settings.step_limit;
-    config.step_limit_fails = settings.step_limit_fails;
-    config.patience = settings.patience;
+    let mut config = EngineConfig::from(settings);
     config.races = if settings.races { Races::BetweenPlain } else { Races::Ignored };
     config.judge_races = true;
-    config.timeouts = if settings.timeouts_anytime {
-        raddle_engine::Timeouts::Anytime
-    } else {
-        raddle_engine::Timeouts::WhenIdle
-    };
-    config.exit_last = settings.exit_last;
     config
 }

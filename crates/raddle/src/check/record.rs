@@ -46,13 +46,9 @@ pub(super) fn record(runtime: &Runtime, panics: &[Panic], origin: Origin<'_>) ->
     }
     let threads = (0..summary.thread_count() as u32).map(|thread| runtime.shown_name(ThreadId(thread)));
     TraceFile {
-        id: String::new(),
-        front_end: FrontEnd::Rust,
         program: origin.program.to_owned(),
         arguments: arguments(origin.program),
-        build: None,
         environment: environment(),
-        signature: None,
         parameters: vec![
             (LEAKED.to_owned(), i64::from(origin.fail_on_leaked_threads)),
             (FREE.to_owned(), i64::from(runtime.free)),
@@ -61,7 +57,6 @@ pub(super) fn record(runtime: &Runtime, panics: &[Panic], origin: Origin<'_>) ->
         strategy: origin.strategy.to_owned(),
         seed: origin.seed,
         run: origin.run,
-        minimized: None,
         verdict,
         fingerprint: summary.fingerprint,
         threads: threads.collect(),
@@ -70,6 +65,7 @@ pub(super) fn record(runtime: &Runtime, panics: &[Panic], origin: Origin<'_>) ->
         values: runtime.noted_values(&steps),
         steps,
         picks: summary.trace.picks.iter().map(|pick| (pick.step, pick.arity, pick.value)).collect(),
+        ..TraceFile::new(FrontEnd::Rust)
     }
 }
 

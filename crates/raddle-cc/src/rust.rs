@@ -5,17 +5,17 @@
 //! for instrumentation, the others are the passes. None of that is guaranteed by the compiler; `cargo raddle
 //! doctor` reports when it stops working.
 
-use super::workspace::{asked, rustc};
-use crate::args::HooksArg;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use cargo_platform::{Cfg, Platform};
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 /// The separator of flags in [`VARIABLE`].
 const SEPARATOR: &str = "\x1f";
 /// The variable from which cargo takes flags, before all others.
-pub(super) const VARIABLE: &str = "CARGO_ENCODED_RUSTFLAGS";
+pub const VARIABLE: &str = "CARGO_ENCODED_RUSTFLAGS";
 
 /// Debug information for source locations and callers. Cargo strips a release by default.
 const READABLE: [&str; 3] = ["-Cdebuginfo=2", "-Cstrip=none", "-Cforce-frame-pointers=yes"];
@@ -27,29 +27,39 @@ const PASSES: [&str; 2] =
 const SANITIZER: [&str; 3] =
     ["-Zsanitizer=thread", "-Zexternal-clangrt", "-Cunsafe-allow-abi-mismatch=sanitizer"];
 
+/// How hooks get into Rust code.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Hooks {
+    /// By the names of LLVM's passes.
+    Passes,
+    /// By the compiler's own option, for which `RUSTC_BOOTSTRAP` is set.
+    Sanitizer,
+}
+
 /// The flags for rustc, and its environment.
-pub(super) struct Flags {
-    pub(super) flags: Vec<String>,
+pub struct Flags {
+    /// The flags.
+    pub flags: Vec<String>,
     /// Variables of the compiler's environment.
-    pub(super) environment: &'static [(&'static str, &'static str)],
+    pub environment: &'static [(&'static str, &'static str)],
 }
 
 impl Flags {
     /// Returns the flags for hooks, which a small library resolves when the program is not controlled.
-    pub(super) fn new(hooks: HooksArg) -> Result<Flags> {
+    pub fn new(hooks: Hooks) -> Result<Flags> {
         let library =
-            raddle_cc::hooks_library().context("programs with hooks are linked against a small library")?;
+            crate::hooks_library().context("programs with hooks are linked against a small library")?;
         let library = library.to_str().context("the path of the hooks' library is no text")?;
         let (own, environment): (&[&str], &[_]) = match hooks {
-            HooksArg::Passes => (&PASSES, &[]),
-            HooksArg::Sanitizer => (&SANITIZER, &[("RUSTC_BOOTSTRAP", "1")]),
+            Hooks::Passes => (&PASSES, &[]),
+            Hooks::Sanitizer => (&SANITIZER, &[("RUSTC_BOOTSTRAP", "1")]),
         };
         let fixed = own.iter().chain(&PRECISE).chain(&READABLE).map(|&flag| flag.to_owned());
         Ok(Flags { flags: fixed.chain([format!("-Clink-arg={library}")]).collect(), environment })
     }
 
     /// Returns the value of [`VARIABLE`]: the user's flags for crates in `folder`, and these.
-    pub(super) fn encoded(&self, folder: &Path, host: &str) -> String {
+    pub fn encoded(&self, folder: &Path, host: &str) -> String {
         let mut flags = users(&variable, &tables(folder), host, &|| conditions(host));
         flags.extend(self.flags.iter().cloned());
         flags.join(SEPARATOR)
@@ -94,6 +104,23 @@ fn users(
 fn conditions(host: &str) -> Vec<Cfg> {
     let told = asked(rustc().args(["--print", "cfg", "--target", host])).unwrap_or_default();
     told.lines().filter_map(|line| line.parse().ok()).collect()
+}
+
+/// Returns the compiler that cargo would call.
+pub fn rustc() -> Command {
+    Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| OsString::from("rustc")))
+}
+
+/// Returns the output of a command; its standard error, if any, is the error.
+pub fn asked(command: &mut Command) -> Result<String> {
+    let name = command.get_program().display().to_string();
+    let output = command.stdin(Stdio::null()).output().with_context(|| format!("cannot start {name}"))?;
+    if !output.status.success() {
+        let complaint = String::from_utf8_lossy(&output.stderr);
+        let complaint = complaint.trim().trim_start_matches("error: ");
+        bail!("{name}: {complaint}");
+    }
+    String::from_utf8(output.stdout).with_context(|| format!("{name} prints what is no text"))
 }
 
 /// Returns true if `condition`, such as `cfg(unix)`, holds with all of `set`. One that cargo would not parse

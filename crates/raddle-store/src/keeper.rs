@@ -1,16 +1,15 @@
 //! Locations of the native runtime, such as `/home/me/program+0x12ab`, and locations of a store.
 
-use anyhow::Result;
+use crate::{Entry, Location, Search, Store, StoreError};
 use raddle_model::native::{CALLED_BY, Covered, location_name, way};
 use raddle_model::{IRoot, Ledger, Name, Site, Standing};
-use raddle_store::{Entry, Location, Search, Store};
 use raddle_symbols::runs::{address as located, locate};
 use raddle_symbols::{InFunction, Symbols};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Translates between the locations of one program and those of a store.
-pub(crate) struct Keeper {
+pub struct Keeper {
     program: PathBuf,
     symbols: Symbols,
     /// The results of earlier lookups.
@@ -18,10 +17,11 @@ pub(crate) struct Keeper {
 }
 
 /// A store's knowledge of a program before a search.
-pub(crate) struct Kept {
-    pub(crate) known: Ledger,
+pub struct Kept {
+    /// Its iRoots, as runs of this build name them.
+    pub known: Ledger,
     /// The number of iRoots of the store about code that this build does not have.
-    pub(crate) stale: u64,
+    pub stale: u64,
 }
 
 /// The location of a stored location in this build.
@@ -36,7 +36,7 @@ enum Found {
 
 impl Keeper {
     /// Creates a translator for the program at an absolute path.
-    pub(crate) fn new(program: &Path) -> Keeper {
+    pub fn new(program: &Path) -> Keeper {
         Keeper { program: program.to_owned(), symbols: Symbols::new(), found: BTreeMap::new() }
     }
 
@@ -47,7 +47,7 @@ impl Keeper {
     }
 
     /// Returns true if a location belongs to the program itself.
-    pub(crate) fn is_own(&self, place: &Location) -> bool {
+    pub fn is_own(&self, place: &Location) -> bool {
         place.module == self.own()
     }
 
@@ -88,13 +88,13 @@ impl Keeper {
     }
 
     /// Returns true if an iRoot belongs to this program, and to changed code.
-    pub(crate) fn is_stale(&mut self, entry: &Entry) -> bool {
+    pub fn is_stale(&mut self, entry: &Entry) -> bool {
         entry.sites.iter().any(|(place, _)| self.is_own(place))
             && entry.sites.iter().any(|(place, _)| self.find(place) == Found::Gone)
     }
 
     /// Returns true if this build does not show whether a location of an iRoot was changed.
-    pub(crate) fn is_unknown(&mut self, entry: &Entry) -> bool {
+    pub fn is_unknown(&mut self, entry: &Entry) -> bool {
         entry.sites.iter().any(|(place, _)| self.is_own(place) && self.find(place) == Found::Unknown)
     }
 
@@ -131,7 +131,7 @@ impl Keeper {
     }
 
     /// Returns a store's knowledge of this build of the program.
-    pub(crate) fn load(&mut self, store: &Store) -> Result<Kept> {
+    pub fn load(&mut self, store: &Store) -> Result<Kept, StoreError> {
         let mut kept = Kept { known: Ledger::default(), stale: 0 };
         for entry in store.entries()? {
             let site = |(place, action): &(Location, raddle_model::Action)| match self.find(place) {
@@ -150,13 +150,13 @@ impl Keeper {
 
     /// Adds the new knowledge of a search beyond `before` to a store. Returns the number of newly exposed
     /// iRoots.
-    pub(crate) fn save(
+    pub fn save(
         &mut self,
         store: &mut Store,
         covered: &Covered,
         before: &Ledger,
         search: &Search,
-    ) -> Result<u64> {
+    ) -> Result<u64, StoreError> {
         let places: BTreeMap<Name, Option<Location>> =
             covered.locations.iter().map(|(name, text)| (*name, self.place(text))).collect();
         let before: BTreeMap<IRoot, Standing> = before.iter().map(|(root, known)| (*root, known)).collect();
@@ -175,7 +175,7 @@ impl Keeper {
             let Some(sites) = sites.collect::<Option<Vec<_>>>() else { continue };
             added.push(Entry { idiom: root.idiom, sites, standing });
         }
-        Ok(store.add(&added, search)?)
+        store.add(&added, search)
     }
 }
 
