@@ -140,6 +140,7 @@ impl Handle {
             threads: session.counts().0 as u64,
             rests: summary.rests,
             drawn: Pick::drawn(&summary.trace.picks),
+            idle_timeouts: session.engine().has_idle_timeouts(),
             preemptions: self.preemptions(),
             divergence,
             trace,

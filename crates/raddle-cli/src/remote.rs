@@ -134,6 +134,7 @@ fn made(mut ran: Box<RunResult>) -> FinishedRun<Box<RunResult>> {
         threads: ran.threads,
         rests: ran.rests,
         drawn: ran.drawn,
+        idle_timeouts: ran.idle_timeouts,
         cut_off: ran.cut_off,
         details: (details != Details::default()).then(|| Box::new(details)),
     };

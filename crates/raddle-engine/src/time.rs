@@ -61,9 +61,9 @@ impl Engine {
         }
     }
 
-    /// Returns true if a thread of the run slept or was about to wait with a time limit.
-    pub fn has_time_limits(&self) -> bool {
-        self.timed
+    /// Returns true if the run had sleeps or time limits, and these ended only when nothing else could run.
+    pub fn has_idle_timeouts(&self) -> bool {
+        self.timed && !self.trace.timeouts_anytime
     }
 
     /// Sets [`Config::timeouts`](crate::Config) for the runs that begin from now on.

@@ -7,7 +7,7 @@ use exact::machine::End;
 use exact::shares::{self, Shares};
 use raddle_engine::Config;
 use raddle_lab::{Job, compile, sample};
-use raddle_model::{Claim, Claims};
+use raddle_model::{Claim, Claims, Exhaustion};
 use raddle_search::{Budget, Lanes, MOST_MISSED, Portfolio, Stop, Tally, claims};
 
 /// Generates programs of which no run fails.
@@ -136,6 +136,57 @@ fn exhaustion_is_claimed_exactly_if_everything_was_run() {
         let (_, bounded) = searched(&program, "preemption:bound=0", 100_000);
         assert!(matches!(bounded.statements[..], [Claim::WithinBounds { .. }]), "{program}");
     }
+}
+
+#[test]
+fn guarantees_leave_out_timeouts_that_did_not_fire() {
+    let overtaken = "shared x = 0\nthread A { sleep 5; x = 1 }\nthread B { x = 2; assert x == 2 }";
+    let untimed = "shared x = 0\nthread A { x = 1 }\nthread B { x = 2 }";
+    for strategy in ["dpor", "pos", "pct:depth=1"] {
+        let (tally, claims) = searched(overtaken, strategy, 2_000);
+        assert!(tally.failures == 0 && claims.statements[0].is_guarantee(), "{strategy}: {claims:?}");
+        assert!(claims.idle_timeouts, "{strategy}: the bug needs a sleep that ends early");
+        assert!(!searched(untimed, strategy, 2_000).1.idle_timeouts, "{strategy}");
+    }
+    // Runs in which timeouts fire at any moment find it.
+    assert!(searched(overtaken, "early-timeouts:pos", 2_000).0.failures > 0);
+}
+
+#[test]
+fn the_exhaustion_of_bounded_strategies_is_limited_even_if_runs_failed() {
+    let fails = "shared x = 0\nthread A { x = 1 }\nthread B { assert x == 0 }";
+    for (strategy, exhaustion) in [
+        ("dpor", Exhaustion::Everything),
+        ("dpor+pos", Exhaustion::Everything),
+        ("preemption:bound=1", Exhaustion::WithinBounds),
+        ("maple", Exhaustion::Predicted),
+    ] {
+        let (tally, claims) = searched(fails, strategy, 10_000);
+        assert!(tally.failures > 0 && claims.statements.is_empty(), "{strategy}: {claims:?}");
+        assert_eq!(claims.exhaustion, Some(exhaustion), "{strategy}");
+    }
+}
+
+#[test]
+fn no_bound_is_claimed_of_runs_that_the_step_limit_cut_short() {
+    let long = "shared x = 0\nthread A { repeat 300 { x++ } }\nthread B { step }";
+    for strategy in ["random-walk", "pct:depth=1", "dfs"] {
+        let mut config = Config::default();
+        config.step_limit = 200;
+        let lanes = || Lanes::parse(strategy, Portfolio::Tests).unwrap();
+        let (program, budget) = (Box::new(compile(long, &[]).unwrap()), Budget::all(2_000));
+        let tally = sample(Job { program, lanes: lanes(), config, seed: 1, budget }, 1).unwrap().tally;
+        let claims = claims(&tally, &lanes());
+        assert_eq!((claims.cut_short, claims.exhaustion), (tally.runs, None), "{strategy}");
+        assert!(!claims.statements.iter().any(Claim::is_guarantee), "{strategy}: {claims:?}");
+    }
+}
+
+#[test]
+fn a_probability_too_small_for_a_number_is_not_claimed_to_be_none() {
+    let (_, claims) = searched("shared x = 0\nthread A { x = 1 }\nthread B { x = 2 }", "pct:depth=1", 3_000);
+    let Claim::Depth { missed, .. } = claims.statements[0] else { panic!("{claims:?}") };
+    assert!(missed > 0.0 && missed < 1e-300, "2^-2999 is not 0, nor {missed}");
 }
 
 /// The share of programs whose number of partial orders has to lie in the interval.

@@ -72,6 +72,13 @@ pub enum Claim {
     },
 }
 
+impl Claim {
+    /// Returns true if it bounds what was missed, rather than counting what was seen.
+    pub fn is_guarantee(&self) -> bool {
+        !matches!(self, Claim::NextNew { .. } | Claim::Saturation { .. })
+    }
+}
+
 /// The statements that hold for a search, the strongest first; none if a run failed or nothing useful is
 /// known.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
@@ -79,9 +86,31 @@ pub enum Claim {
 pub struct Claims {
     /// The statements.
     pub statements: Vec<Claim>,
+    /// What is left to run, if the search ended because its strategies had no schedule left, whether a run failed or not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exhaustion: Option<Exhaustion>,
     /// Number of times a spinning thread was descheduled. Schedules that spin longer are outside every
     /// statement.
     pub rests: u64,
     /// Number of runs that ended at the step limit. Whatever follows there is outside every statement.
     pub cut_short: u64,
+    /// Timeouts fired only when nothing else could run, in some runs with timeouts. Earlier ones are outside of every statement.
+    #[serde(default)]
+    pub idle_timeouts: bool,
+    /// Memory accesses are no scheduling points. Bugs that need another order of these are outside of every statement.
+    #[serde(default)]
+    pub synchronisation_only: bool,
+}
+
+/// The schedules that strategies without a schedule left have run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Exhaustion {
+    /// One of each partial order, at least.
+    Everything,
+    /// Those within the bounds of the strategies.
+    WithinBounds,
+    /// One for each interleaving that was predicted, or enough attempts.
+    Predicted,
 }

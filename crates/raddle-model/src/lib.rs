@@ -19,7 +19,7 @@ mod trace;
 mod values;
 mod verdict;
 
-pub use claim::{Claim, Claims};
+pub use claim::{Claim, Claims, Exhaustion};
 pub use exit::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, EXIT_SIGNAL, EXIT_USAGE};
 pub use file::{
     Environment, FORMAT_VERSION, FileError, FrontEnd, MADE, MOST_FILE_STEPS, Minimized, NO_LOCATION,

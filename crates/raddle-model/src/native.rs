@@ -285,6 +285,9 @@ pub struct RunResult {
     /// Number of decisions with more than one answer: waiters that signals wake, and data choices.
     #[serde(skip_serializing_if = "is_default")]
     pub drawn: u64,
+    /// True if it had sleeps or time limits, and these ended only when nothing else could run.
+    #[serde(skip_serializing_if = "is_default")]
+    pub idle_timeouts: bool,
     /// Number of times the run waited for something from outside the program, so that it may not repeat.
     #[serde(skip_serializing_if = "is_default")]
     pub outside_waits: u64,

@@ -1,6 +1,6 @@
 //! The results of tests as text, a line or two each, and a summary at the end.
 
-use crate::claim_text::unless_exhausted;
+use crate::claim_text::{exhaustion, unless_exhausted};
 use crate::shape::{CargoTest, CargoTests, TestStatus};
 use crate::text::{count, plural};
 use std::fmt::Write;
@@ -50,8 +50,8 @@ pub fn test(test: &CargoTest, colours: bool) -> String {
 /// Returns the number of runs and partial orders.
 fn runs(test: &CargoTest) -> String {
     let mut out = format!("{}, {}", plural(test.runs, "run"), plural(test.partial_orders, "partial order"));
-    if test.exhausted {
-        out.push_str(" and no schedule left");
+    if let Some(left) = exhaustion(&test.claims) {
+        let _ = write!(out, "; {left}");
     }
     if test.failures > 1 {
         let _ = write!(out, ", {} failed", count(test.failures));
@@ -102,7 +102,7 @@ pub fn summary(all: &CargoTests, strict: bool, colours: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use raddle_model::{Claim, Claims};
+    use raddle_model::{Claim, Claims, Exhaustion};
 
     #[test]
     fn a_passed_test_tells_what_that_is_worth() {
@@ -125,11 +125,13 @@ mod tests {
             told.contains("a bug of depth 2 or less was missed with probability at most 0.001"),
             "{told}"
         );
-        let left = CargoTest { exhausted: true, claims: Claims::default(), ..passed };
+        let mut claims = Claims::default();
+        claims.exhaustion = Some(Exhaustion::WithinBounds);
+        let told = test(&CargoTest { exhausted: true, claims, ..passed }, false);
         assert!(
-            test(&left, false).contains("no schedule left") && !test(&left, false).contains("depth"),
-            "{}",
-            test(&left, false)
+            told.contains("; no schedule is left within the bounds of the strategy;")
+                && !told.contains("depth"),
+            "{told}"
         );
     }
 

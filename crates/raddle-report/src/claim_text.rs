@@ -1,7 +1,7 @@
 //! The evidence of a search that found nothing, in one line.
 
 use crate::text::{count, plural, share};
-use raddle_model::{Claim, Claims};
+use raddle_model::{Claim, Claims, Exhaustion};
 
 /// The maximum number of statements in the line.
 const MOST_STATEMENTS: usize = 2;
@@ -13,6 +13,14 @@ pub fn line(claims: &Claims) -> Option<String> {
         return None;
     }
     let mut out = statements.join("; ");
+    if claims.statements.iter().take(MOST_STATEMENTS).any(Claim::is_guarantee) {
+        if claims.idle_timeouts {
+            out += "; timeouts that fire while other threads can run are not covered";
+        }
+        if claims.synchronisation_only {
+            out += "; orders of memory accesses are not covered";
+        }
+    }
     if claims.rests > 0 {
         out += &format!(
             "; schedules with longer spin loops are left out (threads descheduled {})",
@@ -25,10 +33,29 @@ pub fn line(claims: &Claims) -> Option<String> {
     Some(out)
 }
 
+/// Returns what is said of a search that has no schedule left; nothing of another one.
+pub fn exhaustion(claims: &Claims) -> Option<String> {
+    let mut out = match claims.exhaustion? {
+        Exhaustion::Predicted => return Some("no predicted interleaving is left".to_owned()),
+        _ if claims.synchronisation_only => "no order of synchronisation is left",
+        _ => "no schedule is left",
+    }
+    .to_owned();
+    if claims.exhaustion == Some(Exhaustion::WithinBounds) {
+        out += " within the bounds of the strategy";
+    }
+    if claims.idle_timeouts {
+        out += " in which timeouts fire only when nothing else can run";
+    }
+    if claims.rests > 0 {
+        out += ", except some with longer spin loops";
+    }
+    Some(out)
+}
+
 /// Returns the same, unless the search has no schedule left, which summaries state in their first line.
 pub fn unless_exhausted(claims: &Claims) -> Option<String> {
-    let is_exhausted = |claim: &Claim| matches!(claim, Claim::Exhausted { .. } | Claim::WithinBounds { .. });
-    if claims.statements.iter().any(is_exhausted) { None } else { line(claims) }
+    if claims.exhaustion.is_some() { None } else { line(claims) }
 }
 
 fn statement(claim: &Claim) -> String {
@@ -112,6 +139,45 @@ mod tests {
             "no schedule is left: all 3 partial orders were run; schedules with longer spin loops are left out (threads \
              descheduled 5 times); 1 run ended at the step limit"
         );
+        claims.exhaustion = Some(Exhaustion::Everything);
         assert_eq!(unless_exhausted(&claims), None);
+    }
+
+    #[test]
+    fn guarantees_name_the_schedules_that_they_leave_out() {
+        let depth = Claim::Depth { depth: 1, missed: 0.01, runs: 9, threads: 2, steps: 4 };
+        let mut bound = claims(&[depth]);
+        (bound.idle_timeouts, bound.synchronisation_only) = (true, true);
+        let text = line(&bound).unwrap();
+        assert!(
+            text.ends_with(
+                "; timeouts that fire while other threads can run are not covered; orders of memory accesses are not covered"
+            ),
+            "{text}"
+        );
+        let mut count = claims(&[Claim::Saturation { new: 0, runs: 10 }]);
+        count.idle_timeouts = true;
+        assert_eq!(line(&count).unwrap(), "none of the last 10 runs had a new partial order");
+    }
+
+    #[test]
+    fn exhaustion_is_limited_to_what_was_run() {
+        let mut claims = Claims::default();
+        assert_eq!(exhaustion(&claims), None);
+        for (exhausted, text) in [
+            (Exhaustion::Everything, "no schedule is left"),
+            (Exhaustion::WithinBounds, "no schedule is left within the bounds of the strategy"),
+            (Exhaustion::Predicted, "no predicted interleaving is left"),
+        ] {
+            claims.exhaustion = Some(exhausted);
+            assert_eq!(exhaustion(&claims).unwrap(), text);
+        }
+        claims.exhaustion = Some(Exhaustion::Everything);
+        (claims.rests, claims.idle_timeouts, claims.synchronisation_only) = (1, true, true);
+        assert_eq!(
+            exhaustion(&claims).unwrap(),
+            "no order of synchronisation is left in which timeouts fire only when nothing else can run, except some with \
+             longer spin loops"
+        );
     }
 }

@@ -1,9 +1,9 @@
 //! The summary of a search as text.
 
-use crate::claim_text::unless_exhausted;
+use crate::claim_text::{exhaustion, unless_exhausted};
 use crate::shape::{NativeRun, Races};
 use crate::text::{count, kinds, plural};
-use raddle_model::{Claim, FrontEnd};
+use raddle_model::FrontEnd;
 use std::fmt::Write;
 
 /// Returns the summary of runs that were not under control.
@@ -51,16 +51,8 @@ pub fn summary(report: &NativeRun, front_end: FrontEnd) -> String {
         plural(report.threads, actor),
         plural(report.steps, "step")
     );
-    out.push_str(match (report.exhausted, report.synchronisation_only) {
-        (false, _) => ".\n",
-        _ if report.predicts => "; no predicted interleaving is left.\n",
-        _ if report.claims.statements.iter().any(|claim| matches!(claim, Claim::WithinBounds { .. })) => {
-            "; no schedule is left within the bounds of the strategy.\n"
-        }
-        (true, false) if report.rests > 0 => "; no schedule is left, except some with longer spin loops.\n",
-        (true, false) => "; no schedule is left.\n",
-        (true, true) => "; no order of synchronisation is left to be tried.\n",
-    });
+    exhaustion(&report.claims).iter().for_each(|left| out.push_str(&format!("; {left}")));
+    out.push_str(".\n");
     if report.rests > 0 {
         let _ = writeln!(out, "Spinning {threads} were held back {}.", plural(report.rests, "time"));
     }

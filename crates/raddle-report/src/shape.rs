@@ -104,9 +104,6 @@ pub struct FirstFailure {
 /// The output of `raddle run --json`.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct NativeRun {
-    /// True if its strategy executes runs for predicted interleavings.
-    #[serde(skip)]
-    pub predicts: bool,
     /// `passed` or `failed`.
     pub verdict: String,
     /// The kind of the first failure.

@@ -1,6 +1,6 @@
 //! The shapes as text.
 
-use crate::claim_text::unless_exhausted;
+use crate::claim_text::{exhaustion, unless_exhausted};
 use crate::shape::{Bound, BoundRow, Micro, MicroCell, MicroPublished, Run, StrategyEntry};
 use crate::table::{Align, Table, wrap};
 use std::collections::BTreeMap;
@@ -161,10 +161,12 @@ fn notes(report: &Run) -> Vec<String> {
             0 => String::new(),
             number => format!("; {} cut off because others cover them, counted apart", plural(number, "run")),
         };
-        notes.push(if exhausted {
-            format!("exhausted: no schedule is left within the strategy's bounds{cut_off}")
-        } else {
-            format!("not exhausted: schedules are left, give more --runs to see them{cut_off}")
+        notes.push(match exhaustion(&report.claims) {
+            Some(left) if exhausted => format!("exhausted: {left}{cut_off}"),
+            _ if report.inconclusive > 0 => {
+                format!("not exhausted: runs ended at the step limit{cut_off}")
+            }
+            _ => format!("not exhausted: schedules are left, give more --runs to see them{cut_off}"),
         });
     }
     if report.inconclusive > 0 {

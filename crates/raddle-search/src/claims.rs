@@ -8,7 +8,7 @@
 use crate::bound::{Guarantee, Size, next_new, unseen_interval};
 use crate::lanes::{Lane, Lanes};
 use crate::tally::{LaneTally, Tally};
-use raddle_model::{Claim, Claims};
+use raddle_model::{Claim, Claims, Exhaustion};
 
 /// The largest probability of a miss that is reported.
 pub const MOST_MISSED: f64 = 0.05;
@@ -20,16 +20,19 @@ const STEP_LIMIT: &str = "step-limit";
 pub fn claims(tally: &Tally, lanes: &Lanes) -> Claims {
     let mut claims = Claims::default();
     claims.rests = tally.rests;
-    claims.cut_short = tally.kinds.get(STEP_LIMIT).copied().unwrap_or(0);
-    if tally.failures > claims.cut_short || tally.runs == 0 {
+    claims.idle_timeouts = tally.idle_timeouts;
+    claims.exhaustion = tally.exhausted.then(|| exhaustion(tally, lanes));
+    let too_long = tally.kinds.get(STEP_LIMIT).copied().unwrap_or(0);
+    claims.cut_short = too_long + tally.inconclusive;
+    if tally.failures > too_long || tally.runs == 0 {
         return claims;
     }
     let partial_orders = tally.partial_orders();
     let add = &mut claims.statements;
-    if tally.exhausted {
-        add.push(match tally.covered_at(lanes) {
-            Some(_) => Claim::Exhausted { partial_orders },
-            None => Claim::WithinBounds { partial_orders },
+    if let Some(exhaustion) = claims.exhaustion {
+        add.push(match exhaustion {
+            Exhaustion::Everything => Claim::Exhausted { partial_orders },
+            _ => Claim::WithinBounds { partial_orders },
         });
         return claims;
     }
@@ -50,6 +53,21 @@ pub fn claims(tally: &Tally, lanes: &Lanes) -> Claims {
     claims
 }
 
+/// Returns what the strategies of an exhausted search have run.
+fn exhaustion(tally: &Tally, lanes: &Lanes) -> Exhaustion {
+    match tally.covered_at(lanes) {
+        Some(_) => Exhaustion::Everything,
+        None if lanes.iter().all(|lane| lane.predicts) => Exhaustion::Predicted,
+        None => Exhaustion::WithinBounds,
+    }
+}
+
+/// Returns an upper bound on a probability that is 0 only because it is too small for a floating-point number, if there are several
+/// threads.
+fn at_most(missed: f64, threads: u64) -> f64 {
+    if threads > 1 { missed.max(f64::MIN_POSITIVE) } else { missed }
+}
+
 /// Iterates over the lanes whose runs were executed exactly as their strategy chose, with their numbers.
 fn undisturbed<'a>(tally: &'a Tally, lanes: &'a Lanes) -> impl Iterator<Item = (&'a Lane, &'a LaneTally)> {
     lanes.iter().zip(&tally.lanes).filter(|(_, lane)| lane.is_undisturbed())
@@ -66,7 +84,8 @@ fn any_order(tally: &Tally, lanes: &Lanes) -> Option<Claim> {
         missed *= Guarantee::pos(size, most).ok()?.missed(lane.runs);
         runs += lane.runs;
     }
-    (missed <= MOST_MISSED).then_some(Claim::AnyOrder { missed, runs, threads, steps })
+    let is_useful = missed <= MOST_MISSED;
+    is_useful.then_some(Claim::AnyOrder { missed: at_most(missed, threads), runs, threads, steps })
 }
 
 /// Returns PCT's guarantee for the greatest depth for which it is useful.
@@ -78,7 +97,9 @@ fn depth(tally: &Tally, lanes: &Lanes) -> Option<Claim> {
         let (runs, steps) =
             deep.fold((0, 1), |(runs, steps), (_, pct)| (runs + pct.runs, pct.steps.max(steps)));
         let threads = tally.threads;
-        (missed <= MOST_MISSED).then_some(Claim::Depth { depth, missed, runs, threads, steps })
+        let is_useful = missed <= MOST_MISSED;
+        let missed = at_most(missed, threads);
+        is_useful.then_some(Claim::Depth { depth, missed, runs, threads, steps })
     };
     made.iter().rev().find_map(claim)
 }

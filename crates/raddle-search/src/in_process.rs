@@ -124,6 +124,7 @@ impl LocalWorker {
                 threads: summary.thread_count() as u64,
                 rests: summary.rests,
                 drawn: Pick::drawn(&summary.trace.picks),
+                idle_timeouts: engine.has_idle_timeouts(),
                 cut_off: *summary.verdict == Verdict::CutOff,
                 details: None,
             },

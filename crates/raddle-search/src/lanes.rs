@@ -24,6 +24,8 @@ pub struct Lane {
     pub learns: bool,
     /// True if nothing is left for any strategy once this one has no schedule left.
     pub covers_everything: bool,
+    /// True if it predicts interleavings and is exhausted when none of these is left.
+    pub predicts: bool,
     /// The depth for which its runs have PCT's guarantee as published, all but the first.
     pub pct_depth: Option<u64>,
     /// True if its runs are independent draws from one distribution.
@@ -140,6 +142,7 @@ impl Lane {
         Lane {
             learns: strategy.learns(),
             covers_everything: raddle_strategies::covers_everything(&spec),
+            predicts: raddle_strategies::entry(&spec).is_some_and(|entry| entry.capabilities.predicts),
             pct_depth: pct_depth(&spec),
             is_sample: !strategy.learns(),
             reaches_every_order: matches!(

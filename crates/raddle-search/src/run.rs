@@ -17,6 +17,9 @@ pub struct Run {
     pub rests: u64,
     /// Number of decisions with more than one answer: waiters that signals wake, and data choices.
     pub drawn: u64,
+    /// True if it had sleeps or time limits, and these ended only when nothing else could run.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub idle_timeouts: bool,
     /// True if its strategy cut it off, because another run covers it.
     pub cut_off: bool,
     /// Data that few runs have.

@@ -32,6 +32,8 @@ pub struct Tally {
     pub threads: u64,
     /// The largest number of steps of a run.
     pub steps: u64,
+    /// True if a run had timeouts, and these fired only when nothing else could run.
+    pub idle_timeouts: bool,
     /// Number of times runs waited for something outside the program.
     pub outside_waits: u64,
     /// Number of processes that runs started.
@@ -99,6 +101,7 @@ impl Tally {
         }
         self.runs += 1;
         self.rests += run.rests;
+        self.idle_timeouts |= run.idle_timeouts;
         self.threads = self.threads.max(run.threads);
         self.steps = self.steps.max(run.steps);
         if self.census.count(run.fingerprint) {
@@ -153,6 +156,7 @@ impl Tally {
         }
         self.census.merge(&other.census);
         self.rests += other.rests;
+        self.idle_timeouts |= other.idle_timeouts;
         self.threads = self.threads.max(other.threads);
         self.steps = self.steps.max(other.steps);
         self.outside_waits += other.outside_waits;

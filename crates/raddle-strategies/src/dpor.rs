@@ -11,10 +11,12 @@
 //! run, not during it; a blocked operation at the end of a run takes part in races; an event that ends the
 //! run (exit, failed assertion, misuse) depends on everything; a thread that another one has ended, or whose
 //! operation another one has replaced, leaves the sleep set. Limits: the guarantee presumes that independent
-//! operations commute. That does not hold for timeouts, for a barrier that more threads use than it takes,
-//! for runs in which the engine descheduled a spinning thread, and for the step limit; partial orders may
-//! then be missed. If timeouts could fire at any step, which moves the clock that all threads read, all
-//! schedules are run once more, by depth-first search.
+//! operations commute. If they do not, all schedules are run once more, by depth-first search, and a partial
+//! order may come more than once: with timeouts that fire at any step, because that moves the clock that all
+//! threads read, and with a barrier that more threads use than it takes. Tests:
+//! `dpor_sees_what_depth_first_search_sees` (raddle-lab, tests/timed_waits.rs),
+//! `contested_barriers_agree_with_depth_first_search`. Partial orders may be missed if the engine descheduled a
+//! spinning thread or a run ended at the step limit; searches report both.
 
 mod races;
 
@@ -31,7 +33,8 @@ pub(crate) const ENTRY: Entry = Entry {
     summary: "one schedule per partial order, by source sets and sleep sets",
     parameters: &[],
     source: "Abdulla, Aronis, Jonsson, Sagonas, POPL 2014",
-    guarantee: "every partial order exactly once (runs cut off by sleep sets are counted apart)",
+    guarantee: "every partial order, exactly once unless timeouts fire at any moment or a barrier has more users than it \
+                takes (runs cut off by sleep sets are counted apart)",
     capabilities: Capabilities { complete: true, one_per_order: true, ..Capabilities::NONE },
     build: Build::Alone(|_| Ok(Box::new(Dpor::new()))),
 };
@@ -47,9 +50,9 @@ pub struct Dpor {
     steps: usize,
     picks: usize,
     asleep: Vec<Sleeper>,
-    /// True if a run had timeouts that could fire at any step.
-    early: bool,
-    /// The search after every partial order was run, if `early`.
+    /// True if a run had operations that count as independent and do not commute.
+    inexact: bool,
+    /// The search after the reduced one, if `inexact`.
     rest: Option<Dfs>,
 }
 
@@ -253,7 +256,7 @@ impl Strategy for Dpor {
     fn begin(&mut self, rng: Rng) -> Plan {
         self.steps = 0;
         self.asleep.clear();
-        if self.exhausted && self.early {
+        if self.exhausted && self.inexact {
             return self.rest.get_or_insert_default().begin(rng);
         }
         if self.exhausted { Plan::Exhausted } else { Plan::Run }
@@ -299,7 +302,8 @@ impl Strategy for Dpor {
         if let Some(rest) = &mut self.rest {
             return rest.learn(run);
         }
-        self.early |= run.trace.timeouts_anytime && has_time_limits(run.trace);
+        self.inexact |=
+            run.trace.timeouts_anytime && has_time_limits(run.trace) || run.has_contested_barrier();
         if let Some(first_new) = self.extend(run) {
             let ended = was_ended(run.verdict);
             if let (true, Some(node)) = (ended, self.stack.last_mut()) {

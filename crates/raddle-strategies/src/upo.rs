@@ -23,7 +23,8 @@
 //! `upo_counts_what_dpor_enumerates` (tests/every_order.rs), `upo_is_uniform_where_runs_fail` (there too).
 //! Limits: states are identified by the front end's hash of locals and values, or by the partial order that
 //! led to them ([`Point::state`]); at most 64 threads and a given number of nodes are tracked. With more
-//! threads POS chooses. At a node for which there was no room POS chooses too, among the threads that are not
+//! threads POS chooses, as it does if a barrier has more users than it takes, because its arrivals do not
+//! commute. At a node for which there was no room POS chooses too, among the threads that are not
 //! asleep, and there is no estimate any more. A run in which every enabled thread is asleep is finished by
 //! POS, not cut off.
 
@@ -97,6 +98,8 @@ pub struct Upo {
     /// sets.
     names: Vec<Name>,
     pos: Pos,
+    /// A run had a barrier with more users than it takes.
+    contested: bool,
     /// This run: per thread its number, if it is known and below 64.
     numbers: Vec<Option<u32>>,
     /// This run: per number its thread.
@@ -124,6 +127,7 @@ impl Upo {
             index: vec![NONE; 64],
             names: Vec::new(),
             pos: Pos::new(Default::default()),
+            contested: false,
             numbers: Vec::new(),
             threads: Vec::new(),
             asleep: 0,
@@ -135,8 +139,8 @@ impl Upo {
     }
 
     /// Returns true if the program is beyond what can be tracked, so that POS chooses and nothing is learnt.
-    fn has_too_many_threads(&self) -> bool {
-        self.names.len() > 64
+    fn is_untracked(&self) -> bool {
+        self.names.len() > 64 || self.contested
     }
 
     /// Returns true if there are partial orders that were not seen, as far as is known.
@@ -381,7 +385,7 @@ impl Strategy for Upo {
         (self.asleep, self.ending) = (0, 0);
         self.path = ROOT;
         self.expected = NONE;
-        self.lost = self.has_too_many_threads();
+        self.lost = self.is_untracked();
         Plan::Run
     }
 
@@ -410,7 +414,8 @@ impl Strategy for Upo {
     }
 
     fn learn(&mut self, run: &RunSummary<'_>) {
-        if self.has_too_many_threads() {
+        self.contested = self.contested || run.has_contested_barrier();
+        if self.is_untracked() {
             return;
         }
         for index in 0..run.thread_count() {
@@ -462,7 +467,7 @@ impl Strategy for Upo {
     }
 
     fn needs(&self) -> Needs {
-        let tracked = !self.has_too_many_threads();
+        let tracked = !self.is_untracked();
         Needs { enabled: tracked, state: tracked, ..Needs::default() }
     }
 
@@ -471,7 +476,7 @@ impl Strategy for Upo {
     }
 
     fn space(&self) -> Option<f64> {
-        let known = !self.has_too_many_threads() && self.nodes.len() < self.limit;
+        let known = !self.is_untracked() && self.nodes.len() < self.limit;
         self.nodes.first().filter(|_| known).map(|root| root.estimate)
     }
 

@@ -278,6 +278,7 @@ impl Session<'_> {
             Ok(found) => {
                 let tally = &found.tally;
                 judge(&mut tested, tally);
+                tested.claims = claims(tally, &lanes);
                 tested.notes.extend(found.lost.iter().map(|why| format!("not all runs were made: {why:#}")));
                 if let Some((turn, ran)) = &found.first {
                     let open = |file: &TraceFile| -> Result<Box<dyn Subject>> {
@@ -292,7 +293,6 @@ impl Session<'_> {
                     self.fail(&mut tested, &mut report, turn.number, &kept, &test.name);
                     failing = Some(kept.file);
                 } else if tested.status == TestStatus::Passed {
-                    tested.claims = claims(tally, &lanes);
                     tested.bounds = if tally.exhausted { Vec::new() } else { bounds(tally, &lanes) };
                 }
             }

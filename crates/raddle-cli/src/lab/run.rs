@@ -172,7 +172,8 @@ fn report(args: &RunArgs, spec: &str, tally: &Tally) -> Run {
         failures: tally.kinds.clone(),
         cut_off: tally.cut_off,
         inconclusive: tally.inconclusive,
-        exhausted: (strategies::family(spec) == Some(Family::Systematic)).then_some(tally.exhausted),
+        exhausted: (tally.exhausted || strategies::family(spec) == Some(Family::Systematic))
+            .then_some(tally.exhausted),
         space: tally.estimate,
         rests: tally.rests,
         threads: tally.threads,

@@ -43,6 +43,20 @@ pub(super) fn uses_openmp(program: &Path) -> Result<bool> {
     Ok(names.iter().any(|name| bytes.windows(name.len()).any(|window| window == *name)))
 }
 
+/// Returns a C library function that the program calls and that accesses memory of the caller, where no hooks are.
+pub(super) fn library_access(program: &Path) -> Result<Option<&'static str>> {
+    const NAMES: [&str; 10] = [
+        "memcpy", "memmove", "memset", "memcmp", "strcpy", "strncpy", "strcat", "sprintf", "snprintf", "read",
+    ];
+    let bytes = std::fs::read(program).with_context(|| format!("cannot read {}", program.display()))?;
+    // As in the table of names, each of which ends with a zero.
+    let calls = |name: &&&str| {
+        let entry = format!("\0{name}\0");
+        bytes.windows(entry.len()).any(|window| window == entry.as_bytes())
+    };
+    Ok(NAMES.iter().find(calls).copied())
+}
+
 fn is_executable(data: &Metadata) -> bool {
     data.permissions().mode() & 0o111 != 0
 }

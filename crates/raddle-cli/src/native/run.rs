@@ -2,7 +2,7 @@
 
 use super::baseline;
 use super::memory::{self, Memory};
-use super::program::{find, is_instrumented, uses_openmp};
+use super::program::{find, is_instrumented, library_access, uses_openmp};
 use super::races;
 use super::subject::{Program, namer, trace_file};
 use super::target::{self, Found, Native};
@@ -16,7 +16,7 @@ use crate::subject::{Keep, Kept, Output, Subject};
 use anyhow::{Context, Result, ensure};
 use raddle_cc::Source;
 use raddle_model::native::{Points, Setup, Threads};
-use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Environment, FrontEnd, Settings, TraceFile};
+use raddle_model::{Claim, EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Environment, FrontEnd, Settings, TraceFile};
 use raddle_report::run_text::verdict;
 use raddle_report::shape;
 use raddle_report::{coverage, search_text};
@@ -104,7 +104,6 @@ pub(crate) fn run_in(
 
     let mut report = report(&tally, args.search.strategy(), args.search.seed());
     report.claims = claims(&tally, &lanes);
-    report.predicts = memory::directs(&report.strategy);
     if setup.coverage.is_some() {
         report.coverage = Some(memory::covered(&tally));
     }
@@ -121,11 +120,21 @@ pub(crate) fn run_in(
             notes.push(format!("the further runs that look for data races were not all made: {error:#}"))
         }
     }
-    if tally.exhausted
-        && let Some(note) = unseen_memory(args, program)?
-    {
-        notes.push(note);
-        report.synchronisation_only = true;
+    if let Some(why) = unseen_memory(args, program)? {
+        report.claims.synchronisation_only = true;
+        report.synchronisation_only = tally.exhausted;
+        if tally.exhausted {
+            notes.push(unseen_orders(args, why));
+        } else if report.claims.statements.iter().any(Claim::is_guarantee) {
+            notes.push(format!("accesses to memory are not seen {why}"));
+        }
+    } else if report.claims.exhaustion.is_some() || report.claims.statements.iter().any(Claim::is_guarantee) {
+        notes.extend(library_access(program)?.map(|name| {
+            format!(
+                "memory that C library functions access ({name}) is not seen; bugs that need another order of these \
+                 accesses are not covered"
+            )
+        }));
     }
     if is_rust && tally.kinds.contains_key(races::KIND) {
         notes.push(FALSE_RACES.to_owned());
@@ -192,15 +201,17 @@ fn now() -> Instant {
     Instant::now()
 }
 
-/// Returns the limitation of an exhaustive search in which memory accesses are not scheduling points.
-fn unseen_memory(args: &NativeArgs, program: &Path) -> Result<Option<String>> {
-    let why = if args.points == PointsArg::Sync {
-        "with --points sync"
-    } else if !is_instrumented(program)? {
-        "in a program that was not compiled with `raddle cc` or `raddle c++`"
-    } else {
-        return Ok(None);
-    };
+/// Returns why the schedule could not change at accesses to memory, if it could not.
+fn unseen_memory(args: &NativeArgs, program: &Path) -> Result<Option<&'static str>> {
+    if args.points == PointsArg::Sync {
+        return Ok(Some("with --points sync"));
+    }
+    let why = "in a program that was not compiled with `raddle cc` or `raddle c++`";
+    Ok((!is_instrumented(program)?).then_some(why))
+}
+
+/// Returns what an exhaustive search has not seen, where the schedule could not change at accesses to memory because of `why`.
+fn unseen_orders(args: &NativeArgs, why: &str) -> String {
     // Reduction omits orders that look equal to it; memory accesses may distinguish them.
     let strategy = args.search.strategy();
     let mut entries = strategy.split('+').filter_map(raddle_strategies::entry);
@@ -211,9 +222,9 @@ fn unseen_memory(args: &NativeArgs, program: &Path) -> Result<Option<String>> {
     } else {
         "bugs that need another order of accesses between two of its points are left"
     };
-    Ok(Some(format!(
+    format!(
         "the search was over points of synchronisation only: accesses to memory are not seen {why}; {consequence}"
-    )))
+    )
 }
 
 /// Returns the file to run, which is compiled first if it is a source.

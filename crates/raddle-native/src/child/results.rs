@@ -52,6 +52,8 @@ pub(crate) struct RunData {
     pub(crate) shared: Vec<Unit>,
     pub(crate) fingerprint: u64,
     pub(crate) rests: u64,
+    /// True if it had sleeps or time limits, and these ended only when nothing else could run.
+    pub(crate) idle_timeouts: bool,
     pub(crate) status: i32,
     /// The number of memory accesses of instrumented code.
     pub(crate) accesses: u64,
@@ -99,6 +101,7 @@ pub(crate) fn write(runtime: &mut Runtime) {
         && cursor.put(&[
             summary.fingerprint,
             summary.rests,
+            u64::from(runtime.engine.has_idle_timeouts()),
             runtime.status as u64,
             runtime.accesses.count,
             runtime.outside.waits,
@@ -129,8 +132,17 @@ pub(crate) fn read() -> Results {
             let values = cursor.get();
             let shared = cursor.get();
             let numbers: Vec<u64> = cursor.get();
-            let [fingerprint, rests, status, accesses, outside_waits, processes, steps, values_from] =
-                numbers[..]
+            let [
+                fingerprint,
+                rests,
+                idle_timeouts,
+                status,
+                accesses,
+                outside_waits,
+                processes,
+                steps,
+                values_from,
+            ] = numbers[..]
             else {
                 return Results::None;
             };
@@ -152,6 +164,7 @@ pub(crate) fn read() -> Results {
                 shared,
                 fingerprint,
                 rests,
+                idle_timeouts: idle_timeouts != 0,
                 status: status as i32,
                 accesses,
                 outside_waits,

@@ -178,6 +178,7 @@ impl Server {
             threads: data.ended.len() as u64,
             rests: data.rests,
             drawn: Pick::drawn(&data.picks),
+            idle_timeouts: data.idle_timeouts,
             status: Some(data.status),
             outside_waits: data.outside_waits,
             processes: data.processes,

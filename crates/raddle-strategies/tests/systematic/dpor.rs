@@ -5,6 +5,7 @@ use raddle_engine::{Resource, Totals};
 use raddle_model::Kind;
 use raddle_strategies::{dfs::Dfs, dpor::Dpor};
 use raddle_testkit::{Act, Script};
+use std::collections::BTreeSet;
 
 fn complete_runs(program: &mut Script) -> u64 {
     let (seen, totals) = exhaust(program, &mut Dpor::new());
@@ -162,4 +163,22 @@ fn nothing_is_swapped_with_steps_after_a_timeout() {
         .thread(&[Act::W(0), sleep, sleep, Act::W(0)]);
     let (_, totals) = exhaust(&mut program, &mut Dpor::new());
     assert_eq!(totals, Totals { complete: 1, cut_off: 0, exhausted: true });
+}
+
+#[test]
+fn a_barrier_with_too_many_users_is_searched_in_full() {
+    // Whoever needs it twice is stuck if the others pass together. The main thread destroys it at the end, as C programs do.
+    let arrive = Act::With(Kind::Barrier, 0, 0);
+    let main = [1, 2, 3].map(Act::Spawn).into_iter().chain([1, 2, 3].map(Act::Join));
+    let main: Vec<Act> = main.chain([Act::On(Kind::Destroy, 0)]).collect();
+    let mut program = Script::new()
+        .object(Resource::barrier(2))
+        .thread(&main)
+        .spawned(&[arrive, arrive])
+        .spawned(&[arrive])
+        .spawned(&[arrive]);
+    let (full, _) = exhaust(&mut program, &mut Dfs::new());
+    let (seen, _) = exhaust(&mut program, &mut Dpor::new());
+    assert_eq!(verdicts(&seen), verdicts(&full));
+    assert_eq!(verdicts(&seen), BTreeSet::from(["deadlock", "passed"]));
 }

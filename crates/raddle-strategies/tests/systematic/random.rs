@@ -1,11 +1,16 @@
 //! Random small programs that use every kind of object, to compare strategies on.
 
 use crate::common::{distinct_fingerprints, exhaust, verdicts};
-use raddle_engine::{MutexKind, Resource, Rng};
+use raddle_engine::{Engine, MutexKind, Resource, Rng, Strategy, explore};
 use raddle_model::Kind;
-use raddle_strategies::{dfs::Dfs, dpor::Dpor};
+use raddle_strategies::{
+    dfs::Dfs,
+    dpor::Dpor,
+    upo::{Repeats, Upo},
+};
 use raddle_testkit::{Act, Script, affordable, is_thorough};
 use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 
 /// The objects of every random program, by number.
 const MEMORY: u32 = 0;
@@ -78,8 +83,8 @@ pub(crate) fn program(seed: u64) -> Script {
         }
         threads.push(acts);
     }
-    // A barrier takes as many threads as use it, or one more, so that no thread passes. All ask for the
-    // serial thread, or none does.
+    // A barrier takes as many threads as use it, or one more, so that no thread passes. `at_barrier` generates
+    // other programs.
     let (mut users, serial) = (0, rng.below(2));
     for acts in &mut threads {
         if rng.below(5) == 0 {
@@ -163,4 +168,50 @@ fn programs_that_sleep_agree_with_depth_first_search() {
         let wanted: BTreeSet<u64> = full.iter().map(|run| run.fingerprint).collect();
         assert_eq!(distinct_fingerprints(&seen), wanted, "program {seed}: {script:?}");
     }
+}
+
+/// Two to four threads that use a barrier of two once or twice, and write; some of them ask for the serial thread.
+fn at_barrier(rng: &mut Rng) -> Script {
+    let mut script = Script::new().object(Resource::Memory).object(Resource::barrier(2));
+    for _ in 0..2 + rng.below(3) {
+        let mut acts = Vec::new();
+        for _ in 0..1 + rng.below(2) {
+            let arrive = Act::With(Kind::Barrier, 1, rng.below(2));
+            acts.push(if rng.below(3) == 0 { Act::W(0) } else { arrive });
+        }
+        script = script.thread(&acts);
+    }
+    // A destroyed barrier was contested too.
+    if rng.below(4) == 0 { script.thread(&[Act::On(Kind::Destroy, 1)]) } else { script }
+}
+
+#[test]
+fn contested_barriers_agree_with_depth_first_search() {
+    let (mut all, mut reduced) = (0, 0);
+    for seed in 0..affordable(150) {
+        let mut script = at_barrier(&mut Rng::for_run(seed, 3));
+        let (full, totals) = exhaust(&mut script, &mut Dfs::new());
+        let (seen, reduced_totals) = exhaust(&mut script, &mut Dpor::new());
+        let wanted: BTreeSet<u64> = full.iter().map(|run| run.fingerprint).collect();
+        let complete = seen.iter().filter(|run| run.verdict != "cut off");
+        let found: BTreeSet<u64> = complete.map(|run| run.fingerprint).collect();
+        assert_eq!(found, wanted, "program {seed}: {script:?}");
+        assert_eq!(verdicts(&seen), verdicts(&full), "program {seed}: {script:?}");
+        // Two users of a barrier of two commute.
+        if script.acts().len() == 2 {
+            (all, reduced) = (all + totals.complete, reduced + reduced_totals.complete);
+        }
+        let mut upo = Upo::new(1_000_000, Repeats::Avoided);
+        let mut engine = Engine::new(Default::default());
+        let mut sampled = BTreeSet::new();
+        explore(&mut engine, &mut script, &mut upo, (1, 0, affordable(2_000)), |_, run| {
+            sampled.insert(run.fingerprint);
+            ControlFlow::Continue(())
+        });
+        if let (Some(space), true) = (upo.space(), is_thorough()) {
+            assert_eq!(space, wanted.len() as f64, "program {seed}: {script:?}");
+            assert_eq!(sampled, wanted, "program {seed}: {script:?}");
+        }
+    }
+    assert!(!is_thorough() || reduced * 2 < all, "{reduced} of {all} schedules");
 }

@@ -26,8 +26,6 @@ pub(super) struct Check<'a> {
     pub(super) config: &'a Config,
     pub(super) lanes: &'a Lanes,
     pub(super) test: Test,
-    /// See [`Passed::has_time_limits`].
-    pub(super) has_time_limits: AtomicBool,
     /// True if a run ended with tasks left.
     pub(super) leaves_tasks: AtomicBool,
 }
@@ -69,9 +67,8 @@ impl Check<'_> {
             Some((_, failed)) => Err(failed),
             None => {
                 let is_set = |flag: &AtomicBool| flag.load(Ordering::Relaxed);
-                let has_time_limits = is_set(&self.has_time_limits);
-                let varied = has_time_limits || is_set(&self.leaves_tasks);
-                Ok(Passed::of(&found.tally, self.lanes, has_time_limits, varied))
+                let varied = found.tally.idle_timeouts || is_set(&self.leaves_tasks);
+                Ok(Passed::of(&found.tally, self.lanes, varied))
             }
         })
     }
@@ -201,9 +198,6 @@ impl TestWorker<'_> {
         if self.conflict.is_met() {
             return (runtime, None);
         }
-        if runtime.engine.has_time_limits() && !settings.timeouts_anytime {
-            self.check.has_time_limits.store(true, Ordering::Relaxed);
-        }
         let summary = runtime.engine.summary();
         if summary.trace.events.last().is_some_and(|event| event.operation.kind == Kind::Exit) {
             self.check.leaves_tasks.store(true, Ordering::Relaxed);
@@ -217,6 +211,7 @@ impl TestWorker<'_> {
             threads: summary.thread_count() as u64,
             rests: summary.rests,
             drawn: Pick::drawn(&summary.trace.picks),
+            idle_timeouts: runtime.engine.has_idle_timeouts(),
             cut_off: *summary.verdict == Verdict::CutOff,
             details: None,
         };

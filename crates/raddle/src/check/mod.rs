@@ -144,14 +144,8 @@ pub(crate) fn run(
         Err(error) if environment.strategy.is_some() => panic!("RADDLE_STRATEGY: {error}"),
         Err(error) => panic!("{error}"),
     };
-    let check = driver::Check {
-        name,
-        config,
-        lanes: &lanes,
-        test: Arc::clone(&test),
-        has_time_limits: false.into(),
-        leaves_tasks: false.into(),
-    };
+    let check =
+        driver::Check { name, config, lanes: &lanes, test: Arc::clone(&test), leaves_tasks: false.into() };
     check.run().map_err(|mut failed| {
         // The second run is like those of minimization: without minimization, the run is reported as it was
         // found.

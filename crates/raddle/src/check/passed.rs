@@ -68,7 +68,7 @@ impl Passed {
     /// Returns one line with the evidence about bugs that were not found, the strongest claim first; `None`
     /// if there is none.
     pub fn shows(&self) -> Option<String> {
-        claim_text::line(&self.claims)
+        claim_text::line(&self.claims).or_else(|| claim_text::exhaustion(&self.claims))
     }
 
     /// Returns the line that a check prints when no run of the test `name` failed.
@@ -82,9 +82,6 @@ impl Passed {
             plural(self.steps, "step"),
             self.shows().unwrap_or_else(|| "other schedules are untested".to_owned())
         );
-        if self.exhausted {
-            line.push_str(self.limits());
-        }
         if self.threads > 1 && self.partial_orders == 1 {
             let note = "its threads share nothing that raddle controls\nhelp: use raddle::sync instead of std::sync; std's types are not controlled";
             line.push_str(&format!("\nnote: {note}"));
@@ -92,15 +89,10 @@ impl Passed {
         line
     }
 
-    /// Returns the limits of the claim that no schedule is left.
-    fn limits(&self) -> &'static str {
-        if self.has_time_limits { " in which time limits end when nothing else can run" } else { "" }
-    }
-
     /// Returns the summary of a search without failures. `varied`: its runs had different
     /// [freedoms](super::freedoms) with time limits and tasks. Then no claim about every partial order holds,
     /// because some of the runs could not have had all of them.
-    pub(super) fn of(tally: &Tally, lanes: &Lanes, has_time_limits: bool, varied: bool) -> Passed {
+    pub(super) fn of(tally: &Tally, lanes: &Lanes, varied: bool) -> Passed {
         let mut claims = claims(tally, lanes);
         claims.statements.retain(|claim| match claim {
             Claim::AnyOrder { .. } => !varied,
@@ -109,7 +101,7 @@ impl Passed {
             _ => tally.census.is_exact(),
         });
         Passed {
-            has_time_limits,
+            has_time_limits: tally.idle_timeouts,
             runs: tally.runs,
             cut_off: tally.cut_off,
             inconclusive: tally.inconclusive,
@@ -130,8 +122,8 @@ impl Display for Passed {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let about = if self.is_estimated { "about " } else { "" };
         write!(f, "{} runs, {about}{} partial orders", count(self.runs), count(self.partial_orders as u64))?;
-        if self.exhausted {
-            write!(f, ", and no schedule is left{}", self.limits())?;
+        if let Some(left) = claim_text::exhaustion(&self.claims) {
+            write!(f, ", and {left}")?;
         }
         write!(f, "\nat most {} threads and {} steps a run", self.threads, count(self.steps))?;
         if self.inconclusive > 0 {
@@ -154,6 +146,7 @@ impl Display for Passed {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use raddle_model::Exhaustion;
 
     fn passed() -> Passed {
         Passed { runs: 100, partial_orders: 7, threads: 2, steps: 10, ..Passed::default() }
@@ -183,9 +176,12 @@ mod tests {
         );
         let mut done = Passed { exhausted: true, ..passed() };
         done.claims.statements.push(Claim::Exhausted { partial_orders: 7 });
+        done.claims.exhaustion = Some(Exhaustion::Everything);
         assert!(with(done.clone()).ends_with("; no schedule is left: all 7 partial orders were run"));
-        done.has_time_limits = true;
-        assert!(with(done).ends_with("were run in which time limits end when nothing else can run"));
+        done.claims.idle_timeouts = true;
+        assert!(
+            with(done).ends_with("were run; timeouts that fire while other threads can run are not covered")
+        );
         let std = with(Passed { partial_orders: 1, ..passed() });
         assert!(std.contains("\nnote: its threads share nothing that raddle controls"), "{std}");
         let many = with(Passed { partial_orders: 70_000, is_estimated: true, ..passed() });
@@ -216,7 +212,9 @@ mod tests {
         });
         assert!(with_pct.to_string().contains("\na bug of depth 2 or less was missed with probability"));
         assert_eq!(with_pct.to_string().lines().last(), with_pct.shows().as_deref());
-        let done = Passed { exhausted: true, rests: 3, ..passed() }.to_string();
+        let mut done = Passed { exhausted: true, rests: 3, ..passed() };
+        (done.claims.exhaustion, done.claims.rests) = (Some(Exhaustion::Everything), 3);
+        let done = done.to_string();
         assert!(done.contains("no schedule is left") && done.contains("descheduled 3 times"), "{done}");
         assert!(!done.contains("depth"), "{done}");
     }
