@@ -14,6 +14,7 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 /// The runtime in the binary.
 static LIBRARY: &[u8] = include_bytes!(env!("RADDLE_NATIVE_LIBRARY"));
@@ -153,13 +154,33 @@ impl Server {
         }
     }
 
+    /// Returns the signal that ended the process, which closes its files shortly before it can be waited for.
+    fn signal(&mut self) -> Option<i32> {
+        const TURNS: u32 = 50;
+        const TURN: Duration = Duration::from_millis(10);
+        for _ in 0..TURNS {
+            match self.process.try_wait() {
+                Ok(None) => std::thread::sleep(TURN),
+                Ok(Some(status)) => return status.signal(),
+                Err(_) => return None,
+            }
+        }
+        None
+    }
+
     fn tell(&mut self, messages: &[impl Serialize]) -> Result<()> {
         send(self.stream.get_ref(), messages).map_err(|error| self.ended(&error))
     }
 
-    /// A program may end the process that executes its runs, for example by killing its parent.
-    fn ended(&self, error: &anyhow::Error) -> anyhow::Error {
-        let message = format!("the process in which it makes its runs has ended: {error:#}");
+    /// Returns the error for a process that has ended: the program or the system may have killed it.
+    fn ended(&mut self, error: &anyhow::Error) -> anyhow::Error {
+        let message = match self.signal() {
+            Some(SIGKILL) => "the process that makes its runs was killed (SIGKILL); the system does that when memory runs out, and it is \
+                 not a failure of the program\nhelp: use fewer --jobs, or provide more memory"
+                .to_owned(),
+            Some(signal) => format!("the process that makes its runs was ended by signal {signal}"),
+            None => format!("the process that makes its runs has ended: {error:#}"),
+        };
         anyhow::Error::new(NotControllable(message)).context(self.program.clone())
     }
 }

@@ -1,4 +1,4 @@
-// Is killed by its own child process, which simulates the system or a user, or by itself.
+// Is killed by its own child process, which simulates the system or a user, or by itself; or kills its parent.
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
@@ -8,6 +8,7 @@
 int main(int argc, char **argv) {
     if (argc < 2) return 1;
     if (!strcmp(argv[1], "self")) kill(getpid(), SIGKILL);
+    if (!strcmp(argv[1], "server")) kill(getppid(), SIGKILL);
     pid_t parent = getpid(), child = fork();
     if (child == 0) {
         // Once: only if the file does not exist yet.

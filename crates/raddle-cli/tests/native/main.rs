@@ -229,6 +229,22 @@ fn pointers_to_no_object_are_the_programs_bug() {
         "barrier",
         "spin",
         "once",
+        "consistent",
+        "sem_time",
+        "cond_time",
+        "lock_time",
+        "create",
+        "name",
+        "cancel",
+        "tryjoin",
+        "clock",
+        "attributes",
+        "key",
+        "value",
+        "length",
+        "call",
+        "routine",
+        "constant",
     ] {
         let quoted = format!("\"{way}\"");
         let named =
@@ -243,6 +259,10 @@ fn pointers_to_no_object_are_the_programs_bug() {
             assert!(message.contains("got SIGSEGV for an access to address 0x"), "{message}");
             assert!(message.ends_with(&format!("use at pointers.c:{line}")), "{message}");
         }
+    }
+    for (way, address) in [("kernel", "0"), ("kernel", "0x10"), ("nobody", "0"), ("nobody", "0x10")] {
+        let report = run(&folder, &["--jobs", "1", "--runs", "3", "--", "./pointers", way, address]);
+        assert_eq!(report["verdict"], "passed", "{report}");
     }
 }
 
@@ -278,6 +298,11 @@ fn a_run_that_is_killed_from_outside_has_not_failed() {
     let report = run(&folder, &[&words[..], &["self"]].concat());
     let message = report["message"].as_str().expect("a failure has a message");
     assert!(message.contains("got SIGKILL; main at killed.c:10"), "{message}");
+    refused(
+        &folder,
+        &[&["run"], &words[..], &["server"]].concat(),
+        &["the process that makes its runs was killed (SIGKILL)", "not a failure of the program"],
+    );
 }
 
 /// No run exceeds its time limit, although each has less time than the runs that profile memory would need.
@@ -294,6 +319,17 @@ fn loops_on_plain_memory_are_seen() {
             assert_eq!(report["notes"], Value::Array(vec![]), "no profiling run was lost: {report}");
         }
     }
+}
+
+/// A thread that polls memory which no thread writes reaches the step limit before the loop ends by itself.
+#[test]
+fn an_endless_loop_on_plain_memory_is_a_livelock() {
+    let folder = folder("endless_spin");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/native/plain_spin.c");
+    let source = source.to_str().expect("a plain path");
+    let words = ["--runs", "3", "--no-minimize", "--step-limit", "20000", source, "endless"];
+    let report = run(&folder, &words);
+    assert_eq!(report["kind"], "step-limit", "{report}");
 }
 
 /// The memory map names such memory `/dev/zero`, which has no end.

@@ -21,9 +21,20 @@ static void *work(void *way) {
     return NULL;
 }
 
+// Waits for what nobody writes, though not for ever.
+static void *wait(void *argument) {
+    for (long reads = 0; !plain && reads < 10000000; reads++) __asm__ volatile("" ::: "memory");
+    return argument;
+}
+
 int main(int argc, char **argv) {
     pthread_t thread;
     if (argc < 2) return 1;
+    if (!strcmp(argv[1], "endless")) {
+        pthread_create(&thread, NULL, wait, NULL);
+        pthread_join(thread, NULL);
+        return 0;
+    }
     pthread_create(&thread, NULL, work, argv[1]);
     ready = 1;
     plain = 1;

@@ -46,13 +46,47 @@ pub(crate) struct Accesses {
     pub(crate) races: bool,
     /// The number of accesses.
     pub(crate) count: u64,
-    /// The number of consecutive accesses that were not scheduling points: atomic ones, reads without a write
-    /// between them, and all.
+    /// The number of consecutive accesses that were not scheduling points: atomic ones, plain reads without a
+    /// write between them, and all.
     unseen: [u32; 3],
+    /// The addresses of the last of these reads, since the latest yield.
+    few: Few,
+}
+
+/// The addresses that a thread reads between two yields, if they are few.
+#[derive(Default)]
+struct Few {
+    addresses: [usize; 4],
+    count: usize,
+    /// The number of consecutive yields with few addresses and without a step of another thread.
+    times: u32,
+}
+
+impl Few {
+    /// Records a read.
+    fn add(&mut self, address: usize) {
+        if self.count > self.addresses.len() || self.addresses[..self.count].contains(&address) {
+            return;
+        }
+        if let Some(entry) = self.addresses.get_mut(self.count) {
+            *entry = address;
+        }
+        self.count += 1;
+    }
+
+    /// Records a yield. Returns the number of consecutive ones with few addresses and without a step of another thread.
+    fn note_yield(&mut self, is_alone: bool) -> u32 {
+        let is_few = std::mem::take(&mut self.count) <= self.addresses.len();
+        self.times = if is_few && is_alone { self.times.saturating_add(1) } else { 0 };
+        self.times
+    }
 }
 
 /// The number of atomic accesses, consecutive reads and accesses before other threads may run.
 const MOST_UNSEEN: [u32; 3] = [1 << 10, 1 << 16, 1 << 22];
+
+/// The divisor of these numbers after the first time.
+const PART: u32 = 64;
 
 /// Shared bytes and layouts, by unit.
 #[derive(Clone, Default)]
@@ -121,11 +155,14 @@ impl Accesses {
 
     /// Counts an access that is not a scheduling point. Returns which of [`MOST_UNSEEN`] is exceeded, if one is.
     #[inline]
-    pub(crate) fn count_unseen(&mut self, is_read: bool, is_atomic: bool) -> Option<usize> {
+    pub(crate) fn count_unseen(&mut self, address: usize, is_read: bool, is_atomic: bool) -> Option<usize> {
         let [atomic, reads, all] = &mut self.unseen;
         *atomic += u32::from(is_atomic);
         *reads = if is_read { *reads + 1 } else { 0 };
         *all += 1;
+        if *reads > MOST_UNSEEN[1] - MOST_UNSEEN[1] / PART {
+            self.few.add(address);
+        }
         let unseen = self.unseen;
         (0..MOST_UNSEEN.len()).find(|&index| unseen[index] > MOST_UNSEEN[index])
     }
@@ -135,10 +172,16 @@ impl Accesses {
         self.unseen = [0; 3];
     }
 
-    /// Sets the count that was exceeded so that it is exceeded sooner the next time.
-    pub(crate) fn lower_unseen(&mut self, index: usize) {
-        const PART: u32 = 64;
-        self.unseen[index] = MOST_UNSEEN[index] - MOST_UNSEEN[index] / PART;
+    /// Sets the count that was exceeded so that it is exceeded sooner the next time. A thread that only reads the
+    /// same few variables while no other thread takes a step (`is_alone`) is spinning: it yields even more often,
+    /// to reach the step limit soon.
+    pub(crate) fn lower_unseen(&mut self, index: usize, is_alone: bool) {
+        /// The number of consecutive yields after which such a thread is spinning, and the number of reads between
+        /// its yields from then on.
+        const SPINNING: (u32, u32) = (256, 16);
+        let times = self.few.note_yield(is_alone && index == 1);
+        let next = if times > SPINNING.0 { SPINNING.1 } else { MOST_UNSEEN[index] / PART };
+        self.unseen[index] = MOST_UNSEEN[index] - next;
     }
 
     /// Returns the objects of an access that is always a scheduling point.

@@ -54,6 +54,30 @@ pub(crate) fn probe(object: *const c_void, place: usize) {
     PROBED_AT.store(0, Ordering::Relaxed);
 }
 
+/// Reads an argument of a function that the program called at `place`. If the memory is not mapped, the program gets SIGSEGV.
+///
+/// # Safety
+/// If the memory is mapped, it holds a value of this type. The caller is not inside `runtime::with`.
+pub(crate) unsafe fn read<T: Copy>(object: *const T, place: usize) -> T {
+    PROBED_AT.store(place, Ordering::Relaxed);
+    // SAFETY: mapped memory holds a value; otherwise the signal handler ends the run.
+    let value = unsafe { object.read_unaligned() };
+    PROBED_AT.store(0, Ordering::Relaxed);
+    value
+}
+
+/// Writes a result of a function that the program called at `place`. If the memory is not writable, the program gets
+/// SIGSEGV.
+///
+/// # Safety
+/// If the memory is mapped, it has room for a value of this type. The caller is not inside `runtime::with`.
+pub(crate) unsafe fn write<T: Copy>(room: *mut T, value: T, place: usize) {
+    PROBED_AT.store(place, Ordering::Relaxed);
+    // SAFETY: mapped memory has room; otherwise the signal handler ends the run.
+    unsafe { room.write_unaligned(value) };
+    PROBED_AT.store(0, Ordering::Relaxed);
+}
+
 /// Returns the location where the program called a function with an object that is being probed, if any.
 pub(crate) fn probed_at() -> Option<usize> {
     Some(PROBED_AT.load(Ordering::Relaxed)).filter(|&place| place != 0)

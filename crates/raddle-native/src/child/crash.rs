@@ -1,7 +1,7 @@
 //! Signals that end a run.
 #![expect(unsafe_code, reason = "signal handlers are installed")]
 
-use crate::child::{control, loss, results, runtime, shared_memory, stack};
+use crate::child::{callers, control, loss, results, runtime, shared_memory, stack};
 use crate::platform::{raw, signals};
 use raddle_model::Failure;
 use std::ffi::{c_int, c_void};
@@ -56,7 +56,9 @@ type Handler = unsafe extern "C" fn(c_int, *const libc::siginfo_t, *const c_void
 unsafe extern "C" fn asked(_: c_int, _: *const libc::siginfo_t, context: *const c_void) {
     // SAFETY: the kernel passes a context of this type.
     let registers = unsafe { &(*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
-    shared_memory::note_late(registers[libc::REG_RIP as usize] as u64);
+    let [place, top] = [libc::REG_RIP, libc::REG_RSP].map(|register| registers[register as usize] as usize);
+    // Locations are return addresses, one instruction after the call.
+    shared_memory::note_late(callers::of_program_here(place, top) as u64 - 1);
     // The run is lost, and the server ends it.
     loop {
         // SAFETY: the system call only waits, and touches no memory.
@@ -74,7 +76,8 @@ unsafe extern "C" fn caught(signal: c_int, info: *const libc::siginfo_t, context
     stack::set_frame(if frame >= top { frame } else { 0 });
     // glibc's work at the end of a thread runs inside the runtime, and aborts if the program has corrupted
     // its memory.
-    if control::is_inside() && signal != libc::SIGABRT {
+    let probed = control::probed_at();
+    if control::is_inside() && probed.is_none() && signal != libc::SIGABRT {
         loss::lose(&format!("internal error: {} at {place:#x} inside the runtime", signals::name(signal)));
     }
     if !control::is_running() && !control::is_inside() {
@@ -90,7 +93,8 @@ unsafe extern "C" fn caught(signal: c_int, info: *const libc::siginfo_t, context
             values.refuse(address);
         }
         // Locations are return addresses, one instruction after the call.
-        runtime.fail(control::probed_at().unwrap_or(place + 1), |thread, location| Failure::Signal {
+        let place = probed.unwrap_or_else(|| callers::of_program(&runtime.modules, place, top));
+        runtime.fail(place, |thread, location| Failure::Signal {
             thread,
             location,
             signal: signals::name(signal),

@@ -69,6 +69,18 @@ impl Modules {
         self.part(address).is_some()
     }
 
+    /// Returns whether an address is in code of the program: in a file other than the runtime and the libraries that
+    /// come with the compiler.
+    pub(crate) fn is_program(&self, address: u64) -> bool {
+        const SYSTEM: [&str; 7] =
+            ["libc.so", "libc-", "ld-linux", "libpthread", "libgcc_s", "libstdc++", "libm.so"];
+        let Some(part) = self.part(address).filter(|part| !part.path.starts_with("/dev/")) else {
+            return false;
+        };
+        let name = part.path.rsplit('/').next().unwrap_or_default();
+        !self.own().contains(&address) && !SYSTEM.iter().any(|system| name.starts_with(system))
+    }
+
     /// Returns the range of the runtime's own code.
     pub(crate) fn own(&self) -> Range<u64> {
         let here = self.part(Modules::read as *const () as u64);

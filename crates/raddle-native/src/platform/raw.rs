@@ -75,6 +75,22 @@ pub(crate) unsafe fn advise(address: usize, size: usize, advice: i32) {
     unsafe { syscall(libc::SYS_madvise, [address, size, advice as usize, 0, 0, 0]) };
 }
 
+/// Returns whether `size` bytes, at least one, are mapped readable. Asks the kernel.
+pub(crate) fn is_readable(address: usize, size: usize) -> bool {
+    /// The size of the kernel's signal sets.
+    const WORD: usize = 8;
+    const PAGE: usize = 4096;
+    let Some(last) = address.checked_add(size - 1) else { return false };
+    (address / PAGE..=last / PAGE).all(|page| {
+        let word = (page * PAGE).max(address) & !(WORD - 1);
+        // The kernel reads the set, unless it is null, before it rejects the invalid first argument.
+        let arguments = [usize::MAX, word, 0, WORD, 0, 0];
+        // SAFETY: the call changes nothing.
+        let result = unsafe { syscall(libc::SYS_rt_sigprocmask, arguments) };
+        word != 0 && result != -(libc::EFAULT as isize)
+    })
+}
+
 /// Returns the real time in nanoseconds.
 pub(crate) fn real_now() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };

@@ -36,7 +36,7 @@ impl<V: Copy + Default> Table<V> {
     #[inline]
     pub(crate) fn get(&self, key: u64) -> Option<V> {
         let (found, number) = self.entries[self.slot(key)];
-        (found == key).then_some(number)
+        (found == key && key != FREE).then_some(number)
     }
 
     /// Sets the number of `key`.

@@ -4,12 +4,13 @@ use super::state::{Server, Wanted};
 use crate::child::interpose::access;
 use raddle_engine::{Choice, Plan, Point, Rng, Strategy};
 use raddle_model::native::{Answer, Points};
+use raddle_model::{Failure, Verdict};
 
 /// The maximum number of runs, and the number of consecutive runs without new results after which learning
 /// ends.
 const MOST: u64 = 24;
 const CALM: u64 = 5;
-/// The number of lost runs after which learning ends: each may have taken the full time limit.
+/// The number of lost or livelocked runs after which learning ends: each may have taken the full time limit.
 const LOST: u64 = 3;
 
 impl Server {
@@ -61,6 +62,12 @@ impl Server {
                 }
             };
             calm = if self.known.add(&data.shared) { 0 } else { calm + 1 };
+            if matches!(data.verdict, Verdict::Failed { failure: Failure::StepLimit { .. } }) {
+                lost += 1;
+                if lost == LOST {
+                    return false;
+                }
+            }
             if calm >= CALM || data.accesses == 0 {
                 return false;
             }

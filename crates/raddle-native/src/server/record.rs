@@ -1,5 +1,6 @@
 //! Records a run as a failure file, with addresses as module and offset.
 
+use crate::child::interpose::access;
 use crate::child::objects::{Class, ObjectRecord};
 use crate::child::results::RunData;
 use crate::child::{outside, shared_memory};
@@ -95,10 +96,12 @@ pub(crate) fn stuck(process: i32, patience: i32, modules: &Modules, ask: impl Fn
                 0 => String::new(),
                 instruction => format!("at {} ", modules.text(instruction)),
             };
-            format!(
-                "it computes {at}without reaching an operation that raddle controls\nhelp: build with `raddle cc` if it spins \
-                 on memory, or raise --run-time if it is a long computation"
-            )
+            let remedy = if access::is_instrumented() {
+                "raise --run-time if it is a long computation; otherwise the loop does not end in this schedule"
+            } else {
+                "build with `raddle cc` if it spins on memory, or raise --run-time if it is a long computation"
+            };
+            format!("it computes {at}without reaching an operation that raddle controls\nhelp: {remedy}")
         }
         Some(number) => {
             format!("it waits in the system call {}, which raddle does not control", call_name(number))

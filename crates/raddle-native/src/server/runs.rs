@@ -10,7 +10,7 @@ use crate::child::results::{self, Results, RunData};
 use crate::child::runtime::{self, Runtime};
 use crate::child::stack::Callers;
 use crate::child::values::Values;
-use crate::child::{control, crash, pool, shared_memory};
+use crate::child::{callers, control, crash, pool, shared_memory};
 use crate::platform::{memory, raw};
 use raddle_engine::{Engine, Strategy};
 use raddle_model::native::{Answer, Points};
@@ -101,6 +101,7 @@ impl Server {
     #[inline(never)]
     fn install(&self, strategy: Box<dyn Strategy>, wanted: Wanted) {
         let engine = Engine::new(self.setup.settings.into());
+        callers::set_modules(self.modules);
         runtime::install(Runtime::new(engine, strategy, self.modules, self.main));
         runtime::with(|runtime| {
             runtime.accesses.races = self.setup.settings.races;

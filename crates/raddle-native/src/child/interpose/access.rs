@@ -130,7 +130,7 @@ fn announce_point(kind: Kind, address: usize, size: usize, orders: Orders, place
         let is_atomic = orders != Orders::PLAIN;
         let touched = points(runtime, address, size, is_atomic);
         match touched.first {
-            None => (touched, runtime.accesses.count_unseen(kind == Kind::Read, is_atomic)),
+            None => (touched, runtime.accesses.count_unseen(address, kind == Kind::Read, is_atomic)),
             Some(_) => (touched, None),
         }
     });
@@ -164,9 +164,13 @@ fn announce_point(kind: Kind, address: usize, size: usize, orders: Orders, place
 /// that, and so do atomic accesses; other loops get more time, because they may compute.
 #[cold]
 fn let_others_touch(count: usize, place: usize) {
+    let before = with(|runtime| runtime.engine.step_count());
     step(|runtime| Operation::new(Kind::Yield, runtime.place(place)));
     if count > 0 {
-        with(|runtime| runtime.accesses.lower_unseen(count));
+        with(|runtime| {
+            let is_alone = runtime.engine.step_count() == before + 1;
+            runtime.accesses.lower_unseen(count, is_alone);
+        });
     }
 }
 

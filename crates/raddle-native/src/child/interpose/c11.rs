@@ -3,7 +3,7 @@
 
 use super::entry::{entries, exported};
 use super::{cond, heap, mutex, once, thread, time, unwind};
-use crate::child::control::enter;
+use crate::child::control::{self, enter_for};
 use crate::child::objects::Class;
 use crate::child::runtime::with;
 use crate::platform::real;
@@ -11,19 +11,22 @@ use libc::{EBUSY, ENOMEM, ETIMEDOUT, timespec};
 use std::ffi::{c_int, c_void};
 
 exported! {
-    mtx_init tss_set
+    tss_set
 }
 
 entries! {
     thrd_create(thread: *mut u64, start: *const c_void, argument: *mut c_void) -> c_int => create;
     thrd_join(thread: u64, result: *mut c_int) -> c_int => join;
+    thrd_detach(thread: u64) -> c_int => detach;
     thrd_yield() => yield_now;
     thrd_sleep(span: *const timespec, rest: *mut c_void) -> c_int => time::sleep_span;
+    mtx_init => init_mutex;
     mtx_lock(mutex: *mut c_void) -> c_int => lock;
     mtx_trylock(mutex: *mut c_void) -> c_int => try_lock;
     mtx_timedlock(mutex: *mut c_void, time: *const timespec) -> c_int => timed_lock;
     mtx_unlock(mutex: *mut c_void) -> c_int => unlock;
     mtx_destroy(mutex: *mut c_void) => destroy_mutex;
+    cnd_init(condition: *mut c_void) -> c_int => init_condition;
     cnd_wait(condition: *mut c_void, mutex: *mut c_void) -> c_int => wait;
     cnd_timedwait(condition: *mut c_void, mutex: *mut c_void, time: *const timespec) -> c_int => timed_wait;
     cnd_signal(condition: *mut c_void) -> c_int => signal;
@@ -60,16 +63,14 @@ unsafe extern "C" fn join(thread: u64, result: *mut c_int, place: usize) -> c_in
     let error = unsafe { thread::join(thread, &raw mut value, place) };
     if error == 0 && !result.is_null() {
         // SAFETY: C11 requires room for the result if it is not null.
-        unsafe { *result = value as usize as c_int };
+        unsafe { control::write(result, value as usize as c_int, place) };
     }
     c11_result(error)
 }
 
-/// Handles `thrd_detach`.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn thrd_detach(thread: u64) -> c_int {
+unsafe extern "C" fn detach(thread: u64, place: usize) -> c_int {
     // SAFETY: glibc's C11 objects are those of POSIX, and C11 has the same requirements.
-    c11_result(unsafe { thread::pthread_detach(thread) })
+    c11_result(unsafe { thread::detach(thread, place) })
 }
 
 /// `thrd_exit`, as `pthread_exit`.
@@ -79,10 +80,8 @@ unsafe extern "C" fn thrd_exit() {
     std::arch::naked_asm!("movsxd rdi, edi", "push rdi", "call {}", "pop rdi", "jmp rax", sym unwind::note_exit)
 }
 
-/// Handles `mtx_init`.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn mtx_init(mutex: *mut c_void, kind: c_int) -> c_int {
-    enter(|| with(|runtime| runtime.objects.forget(mutex as u64, Class::NormalMutex)));
+unsafe extern "C" fn init_mutex(mutex: *mut c_void, kind: c_int, place: usize) -> c_int {
+    enter_for(mutex, place, || with(|runtime| runtime.objects.forget(mutex as u64, Class::NormalMutex)));
     // SAFETY: the program has called `mtx_init` with these arguments.
     unsafe { real::mtx_init(mutex, kind) }
 }
@@ -107,11 +106,9 @@ unsafe extern "C" fn unlock(mutex: *mut c_void, place: usize) -> c_int {
     c11_result(unsafe { mutex::unlock(mutex, place) })
 }
 
-/// Handles `cnd_init`.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn cnd_init(condition: *mut c_void) -> c_int {
+unsafe extern "C" fn init_condition(condition: *mut c_void, place: usize) -> c_int {
     // SAFETY: glibc's C11 objects are those of POSIX, and C11 has the same requirements.
-    c11_result(unsafe { cond::init(condition, std::ptr::null(), 0) })
+    c11_result(unsafe { cond::init(condition, std::ptr::null(), place) })
 }
 
 unsafe extern "C" fn wait(condition: *mut c_void, mutex: *mut c_void, place: usize) -> c_int {

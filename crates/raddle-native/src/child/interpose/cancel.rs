@@ -4,12 +4,11 @@
 //! thread yields; a run that does not end because of that is abandoned with a message.
 
 use super::entry::{cancellation_points, entries, exported};
-use super::unwind;
+use super::{identity, unwind};
 use crate::child::control::enter;
 use crate::child::runtime::with;
 use crate::child::scheduling::step_on;
 use crate::platform::real;
-use libc::ESRCH;
 use raddle_model::{Access, Kind};
 use std::ffi::c_int;
 
@@ -34,7 +33,9 @@ unsafe extern "C" fn test(_: usize) {
 
 unsafe extern "C" fn cancel(handle: u64, place: usize) -> c_int {
     enter(|| {
-        let Some(target) = with(|runtime| runtime.find_thread(handle)) else { return ESRCH };
+        let Some(target) = with(|runtime| runtime.find_thread(handle)) else {
+            return identity::of_no_thread(handle, place);
+        };
         step_on(Kind::Write, place, Access::Write, |runtime| runtime.thread_object(target));
         with(|runtime| {
             let entry = &mut runtime.threads[target.index()];

@@ -100,7 +100,7 @@ pub(super) unsafe extern "C" fn timed_wait(
         // SAFETY: POSIX requires a valid condition variable, and the offset is inside it.
         let flags = unsafe { *condition.byte_add(FLAGS_AT).cast::<u32>() };
         let clock = if flags & MONOTONIC != 0 { Clock::Monotonic } else { Clock::Real };
-        remaining(clock, time).map_or(EINVAL, |span| act(condition, mutex, span, place))
+        remaining(clock, time, place).map_or(EINVAL, |span| act(condition, mutex, span, place))
     })
     // SAFETY: the program has called `pthread_cond_timedwait` with these arguments.
     .unwrap_or_else(|| unsafe { real::pthread_cond_timedwait(condition, mutex, time) })
@@ -115,7 +115,7 @@ unsafe extern "C" fn clock_wait(
 ) -> c_int {
     look_at(mutex, place);
     enter_for(condition, place, || {
-        let span = Clock::of(clock).and_then(|clock| remaining(clock, time));
+        let span = Clock::of(clock).and_then(|clock| remaining(clock, time, place));
         span.map_or(EINVAL, |span| act(condition, mutex, span, place))
     })
     // SAFETY: the program has called `pthread_cond_clockwait` with these arguments.

@@ -5,7 +5,8 @@
 
 use super::access::note_no_write;
 use super::entry::{place, system_calls};
-use super::time::{Clock, FOREVER, nanoseconds, remaining};
+use super::poll::copy;
+use super::time::{Clock, FOREVER, kernel_limit};
 use super::transfer::{touch, wait};
 use super::unwind;
 use crate::child::control::enter;
@@ -13,7 +14,7 @@ use crate::child::outside::{Awaited, What};
 use crate::child::runtime::{Runtime, with};
 use crate::platform::raw::{self, errno_result};
 use crate::platform::real;
-use libc::{EAGAIN, EINTR, EINVAL, ENOMSG, ETIMEDOUT, c_int, timespec};
+use libc::{EAGAIN, EINTR, ENOMSG, ETIMEDOUT, c_int, timespec};
 use std::ffi::{c_long, c_void};
 
 system_calls! {
@@ -155,15 +156,11 @@ unsafe extern "C" fn change_within(
 ) -> c_int {
     let place = place();
     enter(|| {
-        let Some(span) = (if time.is_null() { Some(FOREVER) } else { nanoseconds(time) }) else {
-            return -(EINVAL as isize);
+        let given = kernel_limit(time, place).and_then(|span| Ok((span, copy(operations, count)?)));
+        let (span, mut list) = match given {
+            Ok(given) => given,
+            Err(error) => return -(error as isize),
         };
-        let list = match count {
-            0 => &[],
-            // SAFETY: the C contract of `semtimedop` requires `count` operations.
-            _ => unsafe { std::slice::from_raw_parts(operations, count) },
-        };
-        let mut list = list.to_vec();
         let waits = list.iter().all(|one| c_int::from(one.sem_flg) & libc::IPC_NOWAIT == 0);
         list.iter_mut().for_each(|one| one.sem_flg |= libc::IPC_NOWAIT as i16);
         let busy: &[c_int] = if waits { &[EAGAIN] } else { &[] };
@@ -185,8 +182,11 @@ static OVER: timespec = timespec { tv_sec: 0, tv_nsec: 0 };
 
 /// Executes a call of a POSIX message queue, which waits until a time.
 fn queue(place: usize, time: *const timespec, call: impl Fn() -> isize) -> isize {
-    let span = if time.is_null() { Some(FOREVER) } else { remaining(Clock::Real, time) };
-    span.map_or(-(EINVAL as isize), |span| again(place, span, &[ETIMEDOUT], call))
+    match kernel_limit(time, place) {
+        Ok(FOREVER) => again(place, FOREVER, &[ETIMEDOUT], call),
+        Ok(time) => again(place, time.saturating_sub(Clock::Real.now()), &[ETIMEDOUT], call),
+        Err(error) => -(error as isize),
+    }
 }
 
 unsafe extern "C" fn queue_receive(

@@ -3,13 +3,14 @@
 //! A wait is two operations: reading the word and queueing, then waiting for the thread's token. Waking is
 //! one operation that removes waiters from the queue, and one for the token of each.
 
-use super::time::{Clock, FOREVER, nanoseconds, remaining};
+use super::time::{Clock, FOREVER, kernel_nanoseconds};
 use super::transfer;
 use crate::child::objects::Class;
 use crate::child::runtime::{self, with};
 use crate::child::scheduling::{step, step_on};
 use crate::child::{loss, values};
-use libc::{EAGAIN, EINVAL, ETIMEDOUT, timespec};
+use crate::platform::raw;
+use libc::{EAGAIN, EFAULT, EINVAL, ETIMEDOUT, timespec};
 use raddle_engine::Reply;
 use raddle_model::{Access, Kind, Operation, ThreadId};
 use std::ffi::{c_int, c_long};
@@ -35,15 +36,17 @@ pub(super) fn futex(call: Call) -> Result<c_long, c_int> {
     let absolute = || {
         let clock =
             if call.operation & libc::FUTEX_CLOCK_REALTIME != 0 { Clock::Real } else { Clock::Monotonic };
-        remaining(clock, call.fourth as *const timespec)
+        let time = kernel_nanoseconds(call.fourth as *const timespec, call.place)?;
+        Ok::<u64, c_int>(time.saturating_sub(clock.now()))
     };
+    check_address(&call)?;
     let command = call.operation & !(libc::FUTEX_PRIVATE_FLAG | libc::FUTEX_CLOCK_REALTIME);
     match command {
         libc::FUTEX_WAIT if call.fourth == 0 => wait(call, ALL, FOREVER),
-        libc::FUTEX_WAIT => wait(call, ALL, nanoseconds(call.fourth as *const timespec).ok_or(EINVAL)?),
+        libc::FUTEX_WAIT => wait(call, ALL, kernel_nanoseconds(call.fourth as *const timespec, call.place)?),
         libc::FUTEX_WAIT_BITSET if call.last == 0 => Err(EINVAL),
         libc::FUTEX_WAIT_BITSET if call.fourth == 0 => wait(call, call.last, FOREVER),
-        libc::FUTEX_WAIT_BITSET => wait(call, call.last, absolute().ok_or(EINVAL)?),
+        libc::FUTEX_WAIT_BITSET => wait(call, call.last, absolute()?),
         libc::FUTEX_WAKE => Ok(wake(call, ALL)),
         libc::FUTEX_WAKE_BITSET if call.last == 0 => Err(EINVAL),
         libc::FUTEX_WAKE_BITSET => Ok(wake(call, call.last)),
@@ -51,6 +54,19 @@ pub(super) fn futex(call: Call) -> Result<c_long, c_int> {
         libc::FUTEX_CMP_REQUEUE => requeue(call, Some(call.last)),
         other => loss::lose(&format!("it uses futex operation {other}, which raddle does not support")),
     }
+}
+
+/// Refuses an address at which there is no word, as the kernel does. Of a futex of this process alone it reads nothing to wake.
+fn check_address(call: &Call) -> Result<(), c_int> {
+    if !call.address.is_multiple_of(size_of::<u32>()) {
+        return Err(EINVAL);
+    }
+    let is_private = call.operation & libc::FUTEX_PRIVATE_FLAG != 0;
+    let wakes = matches!(
+        call.operation & !(libc::FUTEX_PRIVATE_FLAG | libc::FUTEX_CLOCK_REALTIME),
+        libc::FUTEX_WAKE | libc::FUTEX_WAKE_BITSET
+    );
+    if is_private && wakes || raw::is_readable(call.address, size_of::<u32>()) { Ok(()) } else { Err(EFAULT) }
 }
 
 fn word(address: usize) -> u32 {

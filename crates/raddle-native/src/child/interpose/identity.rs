@@ -5,12 +5,13 @@
 //! runs on the carrier, and later threads inherit from it, so it suffices to change the carrier.
 
 use super::entry::exported;
-use crate::child::control::enter;
+use crate::child::control::{self, enter};
 use crate::child::loss::lose;
 use crate::child::runtime::with;
 use crate::child::switching;
 use crate::platform::raw::{self, errno_result};
 use crate::platform::real;
+use libc::ESRCH;
 use std::ffi::{c_int, c_long, c_void};
 use std::sync::atomic::Ordering;
 
@@ -69,6 +70,15 @@ changes! {
 /// Rust prints them with a panic, and a text of another length needs different memory. The kernel does not
 /// know them: a signal to one, or setting its affinity, is rejected.
 pub(super) const FIRST_THREAD: c_int = 1_000_000;
+
+/// Returns the error for an invalid thread handle, in a function that the program called at `place`. glibc
+/// reads the thread id there, so the program gets SIGSEGV if the memory is not mapped.
+pub(super) fn of_no_thread(handle: u64, place: usize) -> c_int {
+    /// The offset of the thread id in glibc's thread descriptor.
+    const ID_AT: u64 = 0x2d0;
+    control::probe(handle.wrapping_add(ID_AT) as *const c_void, place);
+    ESRCH
+}
 
 /// Lets glibc call the kernel for a thread. If that has no OS thread of its own, the call applies to the
 /// carrier.

@@ -4,11 +4,11 @@ use super::entry::entries;
 use super::mutex_object::announce;
 use super::robust;
 use super::time::{Clock, FOREVER, remaining};
-use crate::child::control::enter_for;
+use crate::child::control::{self, enter, enter_for};
 use crate::child::objects::Class;
 use crate::child::runtime::with;
 use crate::child::scheduling::step;
-use crate::platform::real;
+use crate::platform::{raw, real};
 use libc::{EBUSY, EDEADLK, EINVAL, EPERM, ETIMEDOUT, timespec};
 use raddle_engine::Reply;
 use raddle_model::{Access, Kind, Operation};
@@ -37,12 +37,16 @@ fn act(kind: Kind, mutex: *mut c_void, span: u64, place: usize) -> c_int {
 }
 
 /// Handles `pthread_mutex_timedlock`, whose time is read only if the mutex is not free.
-fn act_within(span: Option<u64>, mutex: *mut c_void, place: usize) -> c_int {
-    match span {
-        Some(span) => act(Kind::Lock, mutex, span, place),
-        None if act(Kind::TryLock, mutex, FOREVER, place) == 0 => 0,
-        None => EINVAL,
+fn act_within(clock: Clock, time: *const timespec, mutex: *mut c_void, place: usize) -> c_int {
+    let is_mapped = raw::is_readable(time as usize, size_of::<timespec>());
+    if let Some(span) = is_mapped.then(|| remaining(clock, time, place)).flatten() {
+        return act(Kind::Lock, mutex, span, place);
     }
+    if act(Kind::TryLock, mutex, FOREVER, place) == 0 {
+        return 0;
+    }
+    control::probe(time.cast(), place);
+    EINVAL
 }
 
 fn answer(reply: Reply) -> c_int {
@@ -98,7 +102,7 @@ pub(super) unsafe extern "C" fn unlock(mutex: *mut c_void, place: usize) -> c_in
 }
 
 pub(super) unsafe extern "C" fn timed_lock(mutex: *mut c_void, time: *const timespec, place: usize) -> c_int {
-    enter_for(mutex, place, || act_within(remaining(Clock::Real, time), mutex, place))
+    enter_for(mutex, place, || act_within(Clock::Real, time, mutex, place))
         // SAFETY: the program has called `pthread_mutex_timedlock` with these arguments.
         .unwrap_or_else(|| unsafe { real::pthread_mutex_timedlock(mutex, time) })
 }
@@ -110,7 +114,7 @@ unsafe extern "C" fn clock_lock(
     place: usize,
 ) -> c_int {
     enter_for(mutex, place, || match Clock::of(clock) {
-        Some(clock) => act_within(remaining(clock, time), mutex, place),
+        Some(clock) => act_within(clock, time, mutex, place),
         None => EINVAL,
     })
     // SAFETY: the program has called `pthread_mutex_clocklock` with these arguments.
@@ -133,7 +137,7 @@ unsafe extern "C" fn spin_init(lock: *mut c_void, shared: c_int, place: usize) -
 }
 
 unsafe extern "C" fn spin_destroy(lock: *mut c_void, place: usize) -> c_int {
-    enter_for(lock, place, || {
+    enter(|| {
         if with(|runtime| runtime.objects.find(lock as u64, Class::NormalMutex)).is_some() {
             spin(Kind::Destroy, lock, place);
         }

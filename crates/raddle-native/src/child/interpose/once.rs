@@ -60,6 +60,7 @@ pub(super) unsafe extern "C-unwind" fn once(
         // SAFETY: the program has called `pthread_once` with these arguments.
         None => unsafe { real::pthread_once(once, routine) },
         Some(Reply::RunOnce) => {
+            probe(routine as *const c_void, place);
             let mut end = End { once, place, done: false };
             routine();
             end.done = true;

@@ -5,12 +5,12 @@ use super::entry::{place, system_calls};
 use super::time::{FOREVER, nanoseconds};
 use super::transfer::{touch, wait};
 use super::unwind;
-use crate::child::control::enter;
+use crate::child::control::{self, enter};
 use crate::child::outside::{self, Awaited, What};
 use crate::child::runtime::{Runtime, with};
 use crate::platform::raw::{self, errno_result};
 use crate::platform::real;
-use libc::{EINTR, EINVAL, c_int, c_short, fd_set, pollfd, timespec, timeval};
+use libc::{EFAULT, EINTR, EINVAL, c_int, c_short, fd_set, pollfd, timespec, timeval};
 use std::ffi::c_void;
 
 system_calls! {
@@ -92,21 +92,28 @@ fn milliseconds(limit: c_int) -> u64 {
     u64::try_from(limit).map_or(FOREVER, |limit| limit * 1_000_000)
 }
 
-/// Returns a time limit, or `None`.
-fn limit(time: *const timespec) -> Option<u64> {
-    if time.is_null() { Some(FOREVER) } else { nanoseconds(time).map(|span| span.min(FOREVER - 1)) }
+/// Returns a time limit, or `None` if it is invalid. glibc reads it before the system call.
+fn limit(time: *const timespec, place: usize) -> Option<u64> {
+    if time.is_null() { Some(FOREVER) } else { nanoseconds(time, place).map(|span| span.min(FOREVER - 1)) }
+}
+
+/// Copies an array that the program passes to a system call, or returns `EFAULT`.
+pub(super) fn copy<T: Copy>(list: *const T, count: usize) -> Result<Vec<T>, c_int> {
+    if count == 0 {
+        return Ok(Vec::new());
+    }
+    let size = count.checked_mul(size_of::<T>()).ok_or(EFAULT)?;
+    if !raw::is_readable(list as usize, size) {
+        return Err(EFAULT);
+    }
+    // SAFETY: the memory is mapped, and the call requires `count` elements.
+    Ok((0..count).map(|index| unsafe { list.add(index).read_unaligned() }).collect())
 }
 
 fn poll_inside(files: *mut pollfd, count: u64, span: u64, place: usize) -> isize {
-    let list = if count == 0 {
-        &[]
-    } else {
-        // SAFETY: POSIX requires `count` elements.
-        unsafe { std::slice::from_raw_parts(files, count as usize) }
-    };
-    let list = list.to_vec();
+    let Ok(list) = copy(files, count as usize) else { return -(EFAULT as isize) };
     look(&list, span, place, || {
-        // SAFETY: POSIX requires `count` elements, as above.
+        // SAFETY: POSIX requires `count` elements.
         unsafe { raw::syscall(libc::SYS_poll, [files as usize, count as usize, 0, 0, 0, 0]) }
     })
 }
@@ -131,7 +138,7 @@ unsafe extern "C" fn poll_masked(
     mask: *const c_void,
 ) -> c_int {
     let place = place();
-    enter(|| limit(time).map_or(-(EINVAL as isize), |span| poll_inside(files, count, span, place)))
+    enter(|| limit(time, place).map_or(-(EINVAL as isize), |span| poll_inside(files, count, span, place)))
         .map_or_else(
             // SAFETY: the program has called `ppoll` with these arguments.
             || unsafe { real::ppoll(files, count, time, mask) },
@@ -150,20 +157,31 @@ unsafe extern "C" fn poll_masked_checked(
     unsafe { poll_masked(files, count, time, mask) }
 }
 
+/// The number of files per word of an `fd_set`.
+const WORD_BITS: usize = u64::BITS as usize;
+
 fn select_inside(count: c_int, sets: [*mut fd_set; 3], span: u64, place: usize) -> isize {
-    let before = sets.map(|set| {
-        // SAFETY: POSIX requires a valid set if the pointer is not null.
-        (!set.is_null()).then(|| unsafe { *set })
-    });
-    let has = |set: &Option<fd_set>, file: c_int| {
-        // SAFETY: the file number is below the capacity of a set.
-        set.as_ref().is_some_and(|set| unsafe { libc::FD_ISSET(file, set) })
+    if count < 0 {
+        return -(EINVAL as isize);
+    }
+    // The kernel reads and writes as many words as it needs, more or fewer than an `fd_set` has.
+    let words = (count as usize).div_ceil(WORD_BITS);
+    let mut before: [Vec<u64>; 3] = Default::default();
+    for (set, before) in sets.iter().zip(&mut before) {
+        if !set.is_null() {
+            match copy(set.cast::<u64>(), words) {
+                Ok(set) => *before = set,
+                Err(error) => return -(error as isize),
+            }
+        }
+    }
+    let has = |set: &[u64], file: usize| {
+        set.get(file / WORD_BITS).is_some_and(|word| word >> (file % WORD_BITS) & 1 != 0)
     };
-    let count = count.clamp(0, libc::FD_SETSIZE as c_int);
     let mut files = Vec::new();
     for fd in 0..count {
         let kinds = [libc::POLLIN, libc::POLLOUT, libc::POLLPRI];
-        let asked = before.iter().zip(kinds).filter(|(set, _)| has(set, fd));
+        let asked = before.iter().zip(kinds).filter(|(set, _)| has(set, fd as usize));
         let events = asked.fold(0, |events, (_, kind)| events | kind);
         if events != 0 {
             files.push(pollfd { fd, events, revents: 0 });
@@ -171,9 +189,9 @@ fn select_inside(count: c_int, sets: [*mut fd_set; 3], span: u64, place: usize) 
     }
     look(&files, span, place, || {
         for (set, before) in sets.iter().zip(&before) {
-            if let Some(before) = before {
-                // SAFETY: the set is valid for writes, as above.
-                unsafe { **set = *before };
+            for (index, word) in before.iter().enumerate() {
+                // SAFETY: POSIX requires these words, which were copied from there.
+                unsafe { set.cast::<u64>().add(index).write_unaligned(*word) };
             }
         }
         let now = timeval { tv_sec: 0, tv_usec: 0 };
@@ -196,8 +214,8 @@ unsafe extern "C" fn select_within(
         let span = if time.is_null() {
             FOREVER
         } else {
-            // SAFETY: POSIX requires a valid time if the pointer is not null.
-            let time = unsafe { &*time };
+            // SAFETY: POSIX requires a valid time if the pointer is not null. glibc reads it before the system call.
+            let time = unsafe { control::read(time, place) };
             if time.tv_sec < 0 || time.tv_usec < 0 {
                 return -(EINVAL as isize);
             }
@@ -222,7 +240,7 @@ unsafe extern "C" fn select_masked(
 ) -> c_int {
     let place = place();
     enter(|| {
-        limit(time)
+        limit(time, place)
             .map_or(-(EINVAL as isize), |span| select_inside(count, [read, write, except], span, place))
     })
     .map_or_else(

@@ -8,8 +8,9 @@
 use super::entry::exported;
 use crate::child::control::{self, enter, is_inside, is_running};
 use crate::child::runtime::with;
-use crate::platform::{raw, real};
-use libc::{EIO, c_int, c_uint, c_ulong};
+use crate::platform::raw::{self, errno_result};
+use crate::platform::real;
+use libc::{EFAULT, EIO, c_int, c_uint, c_ulong};
 use raddle_engine::Rng;
 use raddle_model::mix;
 use std::ffi::{CStr, c_char, c_void};
@@ -60,16 +61,19 @@ pub(super) fn fill_inside(buffer: *mut c_void, length: usize) {
     fill(buffer, length, || Some(draw_inside()));
 }
 
-/// Returns the result of `getrandom`, if random numbers are controlled.
+/// Returns the result of the system call `getrandom`, if random numbers are controlled.
 pub(super) fn by_number(buffer: usize, length: usize) -> Option<isize> {
+    if is_running() && length > 0 && !raw::is_readable(buffer, length) {
+        return Some(-(EFAULT as isize));
+    }
     fill(buffer as *mut c_void, length, draw).then_some(length as isize)
 }
 
 /// Handles `getrandom`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn getrandom(buffer: *mut c_void, length: usize, flags: c_uint) -> isize {
-    if fill(buffer, length, draw) {
-        return length as isize;
+    if let Some(result) = by_number(buffer as usize, length) {
+        return errno_result(result);
     }
     // SAFETY: the program has called `getrandom` with these arguments.
     unsafe { real::getrandom(buffer, length, flags) }
@@ -80,10 +84,10 @@ unsafe extern "C" fn getrandom(buffer: *mut c_void, length: usize, flags: c_uint
 unsafe extern "C" fn getentropy(buffer: *mut c_void, length: usize) -> c_int {
     const MOST: usize = 256;
     if length > MOST {
-        return raw::errno_result(-(EIO as isize)) as c_int;
+        return errno_result(-(EIO as isize)) as c_int;
     }
-    if fill(buffer, length, draw) {
-        return 0;
+    if let Some(result) = by_number(buffer as usize, length) {
+        return errno_result(result.min(0)) as c_int;
     }
     // SAFETY: the program has called `getentropy` with these arguments.
     unsafe { real::getentropy(buffer, length) }
@@ -147,9 +151,13 @@ unsafe extern "C" fn getauxval(kind: c_ulong) -> c_ulong {
 fn open_random(path: *const c_char) -> Option<*mut c_void> {
     /// The number of bytes that a program can read from it.
     const LENGTH: usize = 1 << 16;
+    // For an invalid pointer, the kernel returns `EFAULT`.
+    if !is_running() || !raw::is_readable(path as usize, 1) {
+        return None;
+    }
     // SAFETY: the program passes a zero-terminated path.
     let path = unsafe { CStr::from_ptr(path) };
-    if !is_running() || (path != c"/dev/urandom" && path != c"/dev/random") {
+    if path != c"/dev/urandom" && path != c"/dev/random" {
         return None;
     }
     let mut bytes = vec![0_u8; LENGTH];

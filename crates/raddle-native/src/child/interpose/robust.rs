@@ -3,17 +3,17 @@
 //!
 //! For the engine they are ordinary mutexes. A thread that ends releases its mutexes, each as a step.
 
-use super::entry::exported;
+use super::entry::entries;
 use super::mutex_object;
-use crate::child::control::enter;
+use crate::child::control::enter_for;
 use crate::child::objects::{Robust, RobustState};
 use crate::child::runtime::{Runtime, with};
 use crate::platform::real;
 use libc::{EINVAL, ENOTRECOVERABLE, EOWNERDEAD};
 use std::ffi::{c_int, c_void};
 
-exported! {
-    pthread_mutex_consistent
+entries! {
+    pthread_mutex_consistent => consistent;
 }
 
 /// The bit in the kind of a mutex.
@@ -108,10 +108,8 @@ pub(crate) fn release() {
     }
 }
 
-/// Handles `pthread_mutex_consistent`.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn pthread_mutex_consistent(mutex: *mut c_void) -> c_int {
-    enter(|| {
+unsafe extern "C" fn consistent(mutex: *mut c_void, place: usize) -> c_int {
+    enter_for(mutex, place, || {
         with(|runtime| {
             let me = runtime.current;
             let robust = entry(runtime, mutex);

@@ -2,7 +2,7 @@
 
 use super::entry::entries;
 use super::time::{Clock, FOREVER, remaining};
-use crate::child::control::enter_for;
+use crate::child::control::{enter, enter_for};
 use crate::child::objects::Class;
 use crate::child::runtime::{Runtime, with};
 use crate::child::scheduling::{step, step_on};
@@ -71,7 +71,7 @@ unsafe extern "C" fn init(lock: *mut c_void, attributes: *const c_void, place: u
 }
 
 unsafe extern "C" fn destroy(lock: *mut c_void, place: usize) -> c_int {
-    enter_for(lock, place, || {
+    enter(|| {
         if let Some((object, _)) = with(|runtime| runtime.objects.find(lock as u64, Class::ReadWriteLock)) {
             step_on(Kind::Destroy, place, Access::Write, |_| object);
             with(|runtime| runtime.objects.forget(lock as u64, Class::ReadWriteLock));
@@ -106,13 +106,13 @@ unsafe extern "C" fn try_write_lock(lock: *mut c_void, place: usize) -> c_int {
 }
 
 unsafe extern "C" fn timed_read_lock(lock: *mut c_void, time: *const timespec, place: usize) -> c_int {
-    enter_for(lock, place, || act(Kind::ReadLock, lock, remaining(Clock::Real, time), place))
+    enter_for(lock, place, || act(Kind::ReadLock, lock, remaining(Clock::Real, time, place), place))
         // SAFETY: the program has called `pthread_rwlock_timedrdlock` with these arguments.
         .unwrap_or_else(|| unsafe { real::pthread_rwlock_timedrdlock(lock, time) })
 }
 
 unsafe extern "C" fn timed_write_lock(lock: *mut c_void, time: *const timespec, place: usize) -> c_int {
-    enter_for(lock, place, || act(Kind::WriteLock, lock, remaining(Clock::Real, time), place))
+    enter_for(lock, place, || act(Kind::WriteLock, lock, remaining(Clock::Real, time, place), place))
         // SAFETY: the program has called `pthread_rwlock_timedwrlock` with these arguments.
         .unwrap_or_else(|| unsafe { real::pthread_rwlock_timedwrlock(lock, time) })
 }
@@ -123,7 +123,7 @@ unsafe extern "C" fn clock_read_lock(
     time: *const timespec,
     place: usize,
 ) -> c_int {
-    let span = || Clock::of(clock).and_then(|clock| remaining(clock, time));
+    let span = || Clock::of(clock).and_then(|clock| remaining(clock, time, place));
     enter_for(lock, place, || act(Kind::ReadLock, lock, span(), place))
         // SAFETY: the program has called `pthread_rwlock_clockrdlock` with these arguments.
         .unwrap_or_else(|| unsafe { real::pthread_rwlock_clockrdlock(lock, clock, time) })
@@ -135,7 +135,7 @@ unsafe extern "C" fn clock_write_lock(
     time: *const timespec,
     place: usize,
 ) -> c_int {
-    let span = || Clock::of(clock).and_then(|clock| remaining(clock, time));
+    let span = || Clock::of(clock).and_then(|clock| remaining(clock, time, place));
     enter_for(lock, place, || act(Kind::WriteLock, lock, span(), place))
         // SAFETY: the program has called `pthread_rwlock_clockwrlock` with these arguments.
         .unwrap_or_else(|| unsafe { real::pthread_rwlock_clockwrlock(lock, clock, time) })

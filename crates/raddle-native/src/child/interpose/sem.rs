@@ -3,7 +3,7 @@
 use super::entry::{cancellation_points, entries};
 use super::time::{Clock, FOREVER, remaining};
 use super::unwind;
-use crate::child::control::enter_for;
+use crate::child::control::{self, enter, enter_for};
 use crate::child::objects::Class;
 use crate::child::runtime::{Runtime, with};
 use crate::child::scheduling::{step, step_on};
@@ -44,6 +44,13 @@ fn refuse(error: c_int) -> c_int {
     -1
 }
 
+/// Adds to the value of a semaphore in glibc's memory, modulo 2^32.
+fn change(semaphore: *mut c_void, by: u32, place: usize) {
+    let value = semaphore.cast::<u32>();
+    // SAFETY: POSIX requires a valid semaphore, and no other thread runs now.
+    unsafe { control::write(value, value.read().wrapping_add(by), place) };
+}
+
 fn take(kind: Kind, semaphore: *mut c_void, span: Option<u64>, place: usize) -> c_int {
     let Some(span) = span else { return refuse(EINVAL) };
     if kind == Kind::SemaphoreWait && unwind::is_due() {
@@ -60,8 +67,7 @@ fn take(kind: Kind, semaphore: *mut c_void, span: Option<u64>, place: usize) -> 
             refuse(ETIMEDOUT)
         }
         _ => {
-            // SAFETY: POSIX requires a valid semaphore, and no other thread runs now.
-            unsafe { *semaphore.cast::<u32>() -= 1 };
+            change(semaphore, u32::MAX, place);
             0
         }
     }
@@ -76,7 +82,7 @@ unsafe extern "C" fn init(semaphore: *mut c_void, shared: c_int, value: u32, pla
 }
 
 unsafe extern "C" fn destroy(semaphore: *mut c_void, place: usize) -> c_int {
-    enter_for(semaphore, place, || {
+    enter(|| {
         if let Some((object, _)) = with(|runtime| runtime.objects.find(semaphore as u64, Class::Semaphore)) {
             step_on(Kind::Destroy, place, Access::Write, |_| object);
             with(|runtime| runtime.objects.forget(semaphore as u64, Class::Semaphore));
@@ -99,9 +105,11 @@ unsafe extern "C" fn try_wait(semaphore: *mut c_void, place: usize) -> c_int {
 }
 
 unsafe extern "C" fn timed_wait(semaphore: *mut c_void, time: *const timespec, place: usize) -> c_int {
-    enter_for(semaphore, place, || take(Kind::SemaphoreWait, semaphore, remaining(Clock::Real, time), place))
-        // SAFETY: the program has called `sem_timedwait` with these arguments.
-        .unwrap_or_else(|| unsafe { real::sem_timedwait(semaphore, time) })
+    enter_for(semaphore, place, || {
+        take(Kind::SemaphoreWait, semaphore, remaining(Clock::Real, time, place), place)
+    })
+    // SAFETY: the program has called `sem_timedwait` with these arguments.
+    .unwrap_or_else(|| unsafe { real::sem_timedwait(semaphore, time) })
 }
 
 unsafe extern "C" fn clock_wait(
@@ -110,7 +118,7 @@ unsafe extern "C" fn clock_wait(
     time: *const timespec,
     place: usize,
 ) -> c_int {
-    let span = || Clock::of(clock).and_then(|clock| remaining(clock, time));
+    let span = || Clock::of(clock).and_then(|clock| remaining(clock, time, place));
     enter_for(semaphore, place, || take(Kind::SemaphoreWait, semaphore, span(), place))
         // SAFETY: the program has called `sem_clockwait` with these arguments.
         .unwrap_or_else(|| unsafe { real::sem_clockwait(semaphore, clock, time) })
@@ -119,8 +127,7 @@ unsafe extern "C" fn clock_wait(
 unsafe extern "C" fn post(semaphore: *mut c_void, place: usize) -> c_int {
     enter_for(semaphore, place, || {
         step_on(Kind::SemaphorePost, place, Access::Write, |runtime| object(runtime, semaphore));
-        // SAFETY: POSIX requires a valid semaphore, and no other thread runs now.
-        unsafe { *semaphore.cast::<u32>() += 1 };
+        change(semaphore, 1, place);
         0
     })
     // SAFETY: the program has called `sem_post` with these arguments.

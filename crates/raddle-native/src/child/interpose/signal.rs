@@ -4,16 +4,16 @@
 //! current thread, even for a signal that was sent to another one.
 
 use super::entry::{exported, place, system_calls};
-use super::time::{FOREVER, nanoseconds};
+use super::time::{FOREVER, kernel_limit};
 use super::transfer::{touch, wait};
-use super::unwind;
-use crate::child::control::{enter, leave};
+use super::{identity, unwind};
+use crate::child::control::{self, enter, leave};
 use crate::child::outside::{Awaited, What};
 use crate::child::runtime::{Runtime, with};
 use crate::child::{loss, shared_memory};
 use crate::platform::raw::{self, errno_result};
 use crate::platform::real;
-use libc::{EAGAIN, EINTR, EINVAL, ESRCH, c_int, timespec};
+use libc::{EAGAIN, EFAULT, EINTR, EINVAL, c_int, timespec};
 use raddle_model::{ObjectId, ThreadId};
 use std::ffi::c_void;
 
@@ -79,7 +79,7 @@ unsafe extern "C" fn wait_one(set: *const u64, signal: *mut c_int) -> c_int {
         Some(taken) if taken < 0 => -taken as c_int,
         Some(taken) => {
             // SAFETY: POSIX requires room for a number.
-            unsafe { *signal = taken as c_int };
+            unsafe { control::write(signal, taken as c_int, place) };
             0
         }
     }
@@ -94,9 +94,9 @@ unsafe extern "C" fn wait_info(set: *const u64, info: *mut c_void) -> c_int {
 
 unsafe extern "C" fn wait_timed(set: *const u64, info: *mut c_void, time: *const timespec) -> c_int {
     let place = place();
-    enter(|| {
-        let span = if time.is_null() { Some(FOREVER) } else { nanoseconds(time) };
-        span.map_or(-(EINVAL as isize), |span| take(set, info, span, place))
+    enter(|| match kernel_limit(time, place) {
+        Ok(span) => take(set, info, span, place),
+        Err(error) => -(error as isize),
     })
     .map_or_else(
         // SAFETY: the program has called `sigtimedwait` with these arguments.
@@ -109,7 +109,10 @@ unsafe extern "C" fn wait_timed(set: *const u64, info: *mut c_void, time: *const
 unsafe extern "C" fn suspend(mask: *const u64) -> c_int {
     let place = place();
     enter(|| {
-        // SAFETY: POSIX requires a valid mask.
+        if !raw::is_readable(mask as usize, size_of::<u64>()) {
+            return -(EFAULT as isize);
+        }
+        // SAFETY: POSIX requires a valid mask, and the memory is mapped.
         let through = unsafe { !*mask };
         if !unwind::is_due() {
             touch(place, signals);
@@ -187,7 +190,9 @@ unsafe extern "C" fn send_self(signal: c_int) -> c_int {
 unsafe extern "C" fn send_thread(handle: u64, signal: c_int) -> c_int {
     let place = place();
     enter(|| {
-        let Some(target) = with(|runtime| runtime.find_thread(handle)) else { return ESRCH };
+        let Some(target) = with(|runtime| runtime.find_thread(handle)) else {
+            return identity::of_no_thread(handle, place);
+        };
         match signal {
             0 => 0,
             1..=64 => -send(Some(target), signal, place, || send_here(signal)) as c_int,

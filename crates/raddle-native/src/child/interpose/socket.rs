@@ -124,8 +124,9 @@ unsafe extern "C" fn send_to(
 unsafe extern "C" fn send_message(file: c_int, message: *const c_void, flags: c_int) -> isize {
     let place = place();
     enter(|| {
-        // SAFETY: POSIX requires a valid message.
-        if unsafe { (*message.cast::<msghdr>()).msg_controllen } > 0 {
+        let is_mapped = raw::is_readable(message as usize, size_of::<msghdr>());
+        // SAFETY: POSIX requires a valid message; for memory that is not mapped, the kernel returns `EFAULT`.
+        if is_mapped && unsafe { (*message.cast::<msghdr>()).msg_controllen } > 0 {
             // It may pass files to another process.
             with(|runtime| runtime.outside.shared_files = true);
         }

@@ -6,6 +6,7 @@ use super::{descriptor, identity, process, random, unwind};
 use crate::child::control::{self, enter};
 use crate::child::scheduling::step;
 use crate::child::stack;
+use crate::platform::raw::errno_result;
 use crate::platform::real;
 use raddle_model::{Kind, Operation};
 use std::ffi::{c_int, c_long};
@@ -62,7 +63,7 @@ unsafe extern "C" fn call(
     if number == libc::SYS_getrandom
         && let Some(result) = random::by_number(a, b)
     {
-        return result as c_long;
+        return errno_result(result) as c_long;
     }
     if number == libc::SYS_exit_group {
         process::end_with(a as c_int);

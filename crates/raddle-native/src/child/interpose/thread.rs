@@ -3,13 +3,13 @@
 use super::entry::{cancellation_points, entries, exported};
 use super::time::{Clock, FOREVER, remaining};
 use super::{heap, identity, robust, unwind};
-use crate::child::control::{self, enter, leave};
+use crate::child::control::{self, enter, enter_for, leave};
 use crate::child::pool::Task;
 use crate::child::runtime::with;
 use crate::child::scheduling::{self, step};
 use crate::child::stack::{self, Extent};
 use crate::child::{crash, fiber, loss, pool, shared_memory, switching};
-use crate::platform::{real, signals};
+use crate::platform::{raw, real, signals};
 use libc::{EBUSY, EDEADLK, EINVAL, ESRCH, ETIMEDOUT, timespec};
 use raddle_engine::Reply;
 use raddle_model::native::MOST_THREADS;
@@ -17,12 +17,14 @@ use raddle_model::{Access, Kind, Operation};
 use std::ffi::{CStr, c_char, c_int, c_void};
 
 exported! {
-    pthread_detach pthread_setname_np pthread_getname_np pthread_key_create pthread_setspecific pthread_key_delete pthread_setattr_default_np sigaltstack
+    pthread_getname_np pthread_key_create pthread_setspecific pthread_key_delete pthread_setattr_default_np sigaltstack
 }
 
 entries! {
     pthread_create => create;
     pthread_tryjoin_np => try_join;
+    pthread_detach => detach;
+    pthread_setname_np => set_name;
 }
 
 cancellation_points! {
@@ -38,6 +40,12 @@ pub(super) unsafe extern "C" fn create(
     argument: *mut c_void,
     place: usize,
 ) -> c_int {
+    if control::is_running() {
+        control::probe(thread.cast(), place);
+        if !attributes.is_null() {
+            control::probe(attributes, place);
+        }
+    }
     enter(|| {
         if with(|runtime| runtime.threads.len()) >= MOST_THREADS {
             loss::lose(&format!("it creates more than {MOST_THREADS} threads, the maximum that raddle supports"));
@@ -48,17 +56,18 @@ pub(super) unsafe extern "C" fn create(
             // SAFETY: no other code uses the task yet, and POSIX requires room for the handle.
             unsafe {
                 ((*task).start, (*task).argument) = (start, argument);
-                *thread = (*task).handle;
+                control::write(thread, (*task).handle, place);
                 return begin(task, (*task).handle, false, place);
             }
         }
         let task = Task::new(start, argument, stack_size(attributes));
         let (attributes, detached) = joinable(attributes);
         let attributes = attributes.as_ref().map_or(std::ptr::null(), |copy| std::ptr::from_ref(copy).cast());
-        // SAFETY: `run` takes a task; POSIX requires room for the handle, and the attributes are copies of
-        // the program's.
-        let error =
-            leave(|| unsafe { real::pthread_create(thread, attributes, run as *const c_void, task.cast()) });
+        let mut handle = 0;
+        // SAFETY: `run` takes a task, and the attributes are copies of the program's own.
+        let error = leave(|| unsafe {
+            real::pthread_create(&raw mut handle, attributes, run as *const c_void, task.cast())
+        });
         if error == libc::EAGAIN {
             // The number of threads that the system supports differs between machines and does not depend on
             // the schedule.
@@ -71,8 +80,11 @@ pub(super) unsafe extern "C" fn create(
         if error != 0 {
             return error;
         }
-        // SAFETY: the call has written the handle, and the task lives as long as the process.
-        unsafe { begin(task, *thread, detached, place) }
+        // SAFETY: our caller promises room for the handle, and the task lives as long as the process.
+        unsafe {
+            control::write(thread, handle, place);
+            begin(task, handle, detached, place)
+        }
     })
     // SAFETY: the program has called `pthread_create` with these arguments.
     .unwrap_or_else(|| unsafe { real::pthread_create(thread, attributes, start, argument) })
@@ -239,7 +251,8 @@ fn join_within(kind: JoinKind, thread: u64, result: *mut *mut c_void, place: usi
         return 0;
     }
     let target = match with(|runtime| (runtime.find_thread(thread), runtime.current)) {
-        (None, _) => return ESRCH,
+        (None, _) if thread == 0 && !matches!(kind, JoinKind::Try) => return ESRCH,
+        (None, _) => return identity::of_no_thread(thread, place),
         (Some(target), me) if target == me => return EDEADLK,
         (Some(target), _) => target,
     };
@@ -279,7 +292,7 @@ fn join_within(kind: JoinKind, thread: u64, result: *mut *mut c_void, place: usi
     pool::note_join();
     if !result.is_null() {
         // SAFETY: POSIX requires room for the result.
-        unsafe { *result = value };
+        unsafe { control::write(result, value, place) };
     }
     0
 }
@@ -301,6 +314,11 @@ unsafe extern "C" fn try_join(thread: u64, result: *mut *mut c_void, place: usiz
         .unwrap_or_else(|| unsafe { real::pthread_tryjoin_np(thread, result) })
 }
 
+/// Returns the time limit of a join; glibc waits without one if the pointer is null.
+fn limit(clock: Clock, time: *const timespec, place: usize) -> Option<u64> {
+    if time.is_null() { Some(FOREVER) } else { remaining(clock, time, place) }
+}
+
 unsafe extern "C" fn timed_join(
     thread: u64,
     result: *mut *mut c_void,
@@ -308,7 +326,7 @@ unsafe extern "C" fn timed_join(
     place: usize,
 ) -> c_int {
     enter(|| {
-        let span = remaining(Clock::Real, time);
+        let span = limit(Clock::Real, time, place);
         span.map_or(EINVAL, |span| join_within(JoinKind::Wait(span), thread, result, place))
     })
     // SAFETY: the program has called `pthread_timedjoin_np` with these arguments.
@@ -323,18 +341,18 @@ unsafe extern "C" fn clock_join(
     place: usize,
 ) -> c_int {
     enter(|| {
-        let span = Clock::of(clock).and_then(|clock| remaining(clock, time));
+        let span = Clock::of(clock).and_then(|clock| limit(clock, time, place));
         span.map_or(EINVAL, |span| join_within(JoinKind::Wait(span), thread, result, place))
     })
     // SAFETY: the program has called `pthread_clockjoin_np` with these arguments.
     .unwrap_or_else(|| unsafe { real::pthread_clockjoin_np(thread, result, clock, time) })
 }
 
-/// Handles `pthread_detach`.
-#[unsafe(no_mangle)]
-pub(super) unsafe extern "C" fn pthread_detach(thread: u64) -> c_int {
+pub(super) unsafe extern "C" fn detach(thread: u64, place: usize) -> c_int {
     enter(|| {
-        let Some(target) = with(|runtime| runtime.find_thread(thread)) else { return ESRCH };
+        let Some(target) = with(|runtime| runtime.find_thread(thread)) else {
+            return if thread == 0 { ESRCH } else { identity::of_no_thread(thread, place) };
+        };
         let (detached, ended) = with(|runtime| {
             let entry = &mut runtime.threads[target.index()];
             let before = std::mem::replace(&mut entry.detached, true);
@@ -366,21 +384,18 @@ unsafe extern "C" fn pthread_exit() {
 const NAME: usize = 16;
 
 /// Handles `pthread_setname_np`: the kernel's name of a thread would be that of the carrier.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn pthread_setname_np(thread: u64, name: *const c_char) -> c_int {
-    enter(|| {
+unsafe extern "C" fn set_name(thread: u64, name: *const c_char, place: usize) -> c_int {
+    enter_for(name.cast(), place, || {
         // SAFETY: the function requires a zero-terminated string.
         let name = unsafe { CStr::from_ptr(name) };
         if name.count_bytes() >= NAME {
             return libc::ERANGE;
         }
-        with(|runtime| match runtime.find_thread(thread) {
-            Some(target) => {
-                runtime.threads[target.index()].name = Some(name.to_owned());
-                0
-            }
-            None => ESRCH,
-        })
+        let Some(target) = with(|runtime| runtime.find_thread(thread)) else {
+            return identity::of_no_thread(thread, place);
+        };
+        with(|runtime| runtime.threads[target.index()].name = Some(name.to_owned()));
+        0
     })
     // SAFETY: the program has called `pthread_setname_np` with these arguments.
     .unwrap_or_else(|| unsafe { real::pthread_setname_np(thread, name) })
@@ -453,6 +468,9 @@ unsafe extern "C" fn sigaltstack(new: *const libc::stack_t, old: *mut libc::stac
         return unsafe { real::sigaltstack(new, old) };
     }
     if !old.is_null() {
+        if !raw::is_readable(old as usize, size_of::<libc::stack_t>()) {
+            return raw::errno_result(-(libc::EFAULT as isize)) as c_int;
+        }
         let none = libc::stack_t { ss_sp: std::ptr::null_mut(), ss_flags: libc::SS_DISABLE, ss_size: 0 };
         // SAFETY: POSIX requires room for the old stack if the pointer is not null.
         unsafe { *old = none };

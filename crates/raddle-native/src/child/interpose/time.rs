@@ -5,11 +5,12 @@
 
 use super::entry::{cancellation_points, entries};
 use super::unwind;
-use crate::child::control::enter;
+use crate::child::control::{self, enter};
 use crate::child::runtime::with;
 use crate::child::scheduling::step;
+use crate::platform::raw::{self, errno_result};
 use crate::platform::real;
-use libc::{EINVAL, timespec, timeval};
+use libc::{EFAULT, EINVAL, timespec, timeval};
 use raddle_model::{Kind, Operation};
 use std::ffi::{c_int, c_long, c_void};
 
@@ -63,7 +64,7 @@ impl Clock {
     }
 
     /// Returns the current time in nanoseconds.
-    fn now(self) -> u64 {
+    pub(super) fn now(self) -> u64 {
         let start = match self {
             Clock::Real => REAL_START,
             Clock::Monotonic => MONOTONIC_START,
@@ -72,19 +73,32 @@ impl Clock {
     }
 }
 
-/// Returns a time in nanoseconds, if it is valid.
-pub(super) fn nanoseconds(time: *const timespec) -> Option<u64> {
-    // SAFETY: the program passes a valid time to all functions that call this one.
-    let time = unsafe { &*time };
+/// Returns a time in nanoseconds, if it is valid, for a function that the program called at `place`.
+pub(super) fn nanoseconds(time: *const timespec, place: usize) -> Option<u64> {
+    // SAFETY: the program passes a time to all functions that call this one.
+    let time = unsafe { control::read(time, place) };
     let parts = (0..SECOND as i64).contains(&time.tv_nsec).then_some(time.tv_nsec as u64)?;
     // A time before the epoch has passed.
     Some(u64::try_from(time.tv_sec).map_or(0, |seconds| seconds.saturating_mul(SECOND).saturating_add(parts)))
 }
 
+/// Returns a time in nanoseconds for a system call: `EFAULT` if the memory is not mapped, `EINVAL` if the time is invalid.
+pub(super) fn kernel_nanoseconds(time: *const timespec, place: usize) -> Result<u64, c_int> {
+    if !raw::is_readable(time as usize, size_of::<timespec>()) {
+        return Err(EFAULT);
+    }
+    nanoseconds(time, place).map(|span| span.min(FOREVER - 1)).ok_or(EINVAL)
+}
+
+/// Returns a time limit for a system call, as [`kernel_nanoseconds`]; null means none.
+pub(super) fn kernel_limit(time: *const timespec, place: usize) -> Result<u64, c_int> {
+    if time.is_null() { Ok(FOREVER) } else { kernel_nanoseconds(time, place) }
+}
+
 /// Returns the duration until `time`; `None` if that is not a valid time.
-pub(super) fn remaining(clock: Clock, time: *const timespec) -> Option<u64> {
+pub(super) fn remaining(clock: Clock, time: *const timespec, place: usize) -> Option<u64> {
     // The largest number would mean no time limit.
-    nanoseconds(time).map(|time| time.saturating_sub(clock.now()).min(u64::MAX - 1))
+    nanoseconds(time, place).map(|time| time.saturating_sub(clock.now()).min(u64::MAX - 1))
 }
 
 fn pause(kind: Kind, span: u64, place: usize) {
@@ -126,16 +140,12 @@ unsafe extern "C" fn sleep_microseconds(span: u32, place: usize) -> c_int {
 }
 
 pub(super) unsafe extern "C" fn sleep_span(span: *const timespec, rest: *mut c_void, place: usize) -> c_int {
-    enter(|| match nanoseconds(span) {
-        Some(span) => {
-            pause(Kind::Sleep, span.min(u64::MAX - 1), place);
+    enter(|| match kernel_nanoseconds(span, place) {
+        Ok(span) => {
+            pause(Kind::Sleep, span, place);
             0
         }
-        None => {
-            // SAFETY: `__errno_location` returns a valid pointer for every thread.
-            unsafe { *libc::__errno_location() = EINVAL };
-            -1
-        }
+        Err(error) => errno_result(-(error as isize)) as c_int,
     })
     // SAFETY: the program has called `nanosleep` with these arguments.
     .unwrap_or_else(|| unsafe { real::nanosleep(span, rest) })
@@ -149,12 +159,16 @@ unsafe extern "C" fn clock_sleep(
     place: usize,
 ) -> c_int {
     enter(|| {
-        let until = flags & libc::TIMER_ABSTIME != 0;
-        let span =
-            Clock::of(clock).and_then(|clock| if until { remaining(clock, time) } else { nanoseconds(time) });
-        let Some(span) = span else { return EINVAL };
-        pause(Kind::Sleep, span.min(u64::MAX - 1), place);
-        0
+        let Some(clock) = Clock::of(clock) else { return EINVAL };
+        match kernel_nanoseconds(time, place) {
+            Ok(time) => {
+                let until = flags & libc::TIMER_ABSTIME != 0;
+                let span = if until { time.saturating_sub(clock.now()) } else { time };
+                pause(Kind::Sleep, span, place);
+                0
+            }
+            Err(error) => error,
+        }
     })
     // SAFETY: the program has called `clock_nanosleep` with these arguments.
     .unwrap_or_else(|| unsafe { real::clock_nanosleep(clock, flags, time, rest) })
@@ -179,7 +193,7 @@ unsafe extern "C" fn clock_time(id: c_int, time: *mut timespec, place: usize) ->
         Some(now) => {
             let now = timespec { tv_sec: (now / SECOND) as i64, tv_nsec: (now % SECOND) as i64 };
             // SAFETY: POSIX requires room for a time.
-            unsafe { *time = now };
+            unsafe { control::write(time, now, place) };
             0
         }
         // SAFETY: the program has called `clock_gettime` with these arguments.
@@ -191,8 +205,10 @@ unsafe extern "C" fn time_of_day(time: *mut timeval, zone: *mut c_void, place: u
     match enter(|| read(Clock::Real, place)) {
         Some(now) => {
             let now = timeval { tv_sec: (now / SECOND) as i64, tv_usec: (now % SECOND / 1_000) as i64 };
-            // SAFETY: POSIX requires room for a time.
-            unsafe { *time = now };
+            if !time.is_null() {
+                // SAFETY: the pointer is not null, and POSIX then requires room for a time.
+                unsafe { control::write(time, now, place) };
+            }
             0
         }
         // SAFETY: the program has called `gettimeofday` with these arguments.
@@ -206,7 +222,7 @@ unsafe extern "C" fn seconds(time: *mut c_long, place: usize) -> c_long {
             let now = (now / SECOND) as c_long;
             if !time.is_null() {
                 // SAFETY: the pointer is not null, and POSIX then requires room for a time.
-                unsafe { *time = now };
+                unsafe { control::write(time, now, place) };
             }
             now
         }

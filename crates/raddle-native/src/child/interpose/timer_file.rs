@@ -1,13 +1,13 @@
 //! Creation and setting of timer files; see [`crate::child::timer_file`].
 
 use super::entry::{place, system_calls};
-use super::time::{Clock, nanoseconds, remaining};
+use super::time::{Clock, kernel_nanoseconds};
 use super::transfer::touch;
-use crate::child::control::enter;
+use crate::child::control::{self, enter};
 use crate::child::runtime::{Runtime, with};
-use crate::platform::raw::errno_result;
+use crate::platform::raw::{self, errno_result};
 use crate::platform::real;
-use libc::{EINVAL, c_int, itimerspec, timespec};
+use libc::{EFAULT, c_int, itimerspec, timespec};
 
 system_calls! {
     timerfd_create => make;
@@ -24,13 +24,13 @@ unsafe extern "C" fn make(id: c_int, flags: c_int) -> c_int {
     file
 }
 
-fn write(value: *mut itimerspec, (left, interval): (u64, u64)) {
+fn write(value: *mut itimerspec, place: usize, (left, interval): (u64, u64)) {
     let time = |span: u64| timespec {
         tv_sec: (span / 1_000_000_000) as i64,
         tv_nsec: (span % 1_000_000_000) as i64,
     };
     // SAFETY: both calling functions require room for a value.
-    unsafe { *value = itimerspec { it_interval: time(interval), it_value: time(left) } };
+    unsafe { control::write(value, itimerspec { it_interval: time(interval), it_value: time(left) }, place) };
 }
 
 unsafe extern "C" fn set(file: c_int, flags: c_int, new: *const itimerspec, old: *mut itimerspec) -> c_int {
@@ -43,20 +43,26 @@ unsafe extern "C" fn set(file: c_int, flags: c_int, new: *const itimerspec, old:
         });
         // SAFETY: `timerfd_settime` requires a valid value.
         let (value, interval) = unsafe { (&raw const (*new).it_value, &raw const (*new).it_interval) };
-        let (Some(span), Some(interval)) = (nanoseconds(value), nanoseconds(interval)) else {
-            return Some(-(EINVAL as isize));
+        let times = kernel_nanoseconds(value, place)
+            .and_then(|span| Ok((span, kernel_nanoseconds(interval, place)?)));
+        let (span, interval) = match times {
+            Ok(times) => times,
+            Err(error) => return Some(-(error as isize)),
         };
         let absolute = flags & libc::TFD_TIMER_ABSTIME != 0;
         let is_real = with(|runtime| runtime.timer_is_real(file));
         let clock = if is_real { Clock::Real } else { Clock::Monotonic };
-        let left = if absolute { remaining(clock, value).unwrap_or(0) } else { span };
+        let left = if absolute { span.saturating_sub(clock.now()) } else { span };
         with(|runtime| {
             let due = (span > 0).then(|| runtime.now().saturating_add(left));
             runtime.set_timer(file, due, interval);
             runtime.look_inside();
         });
         if !old.is_null() {
-            write(old, before);
+            if !raw::is_readable(old as usize, size_of::<itimerspec>()) {
+                return Some(-(EFAULT as isize));
+            }
+            write(old, place, before);
         }
         Some(0)
     });
@@ -68,9 +74,13 @@ unsafe extern "C" fn set(file: c_int, flags: c_int, new: *const itimerspec, old:
 }
 
 unsafe extern "C" fn get(file: c_int, value: *mut itimerspec) -> c_int {
+    let place = place();
     match enter(|| with(|runtime: &mut Runtime| runtime.timer_state(file))).flatten() {
+        Some(_) if !raw::is_readable(value as usize, size_of::<itimerspec>()) => {
+            errno_result(-(EFAULT as isize)) as c_int
+        }
         Some(state) => {
-            write(value, state);
+            write(value, place, state);
             0
         }
         // SAFETY: the program has called `timerfd_gettime` with these arguments.
