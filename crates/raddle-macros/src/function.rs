@@ -71,7 +71,13 @@ impl Function {
         let Function { attributes, visibility, is_async, name, output, body } = self;
         let value =
             if is_async { format!("::raddle::future::block_on({name}())") } else { format!("{name}()") };
-        let test = if output.is_empty() { format!("|| {value}") } else { format!("|| {value}.unwrap()") };
+        let test = if output.is_empty() {
+            format!("|| {value}")
+        } else {
+            format!(
+                "|| {{ use ::raddle::returned::{{ByResult as _, ByTermination as _}}; (&mut ::raddle::returned::Returned::new({value})).judge() }}"
+            )
+        };
         let mut inside = tokens(&format!("{}fn {name}()", if is_async { "async " } else { "" }));
         inside.extend(output);
         inside.extend([TokenTree::Group(body)]);

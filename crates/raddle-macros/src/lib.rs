@@ -21,8 +21,8 @@ use proc_macro::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenSt
 /// The function becomes a plain `#[test]`, so that harnesses and editors see it; other attributes
 /// (`#[should_panic]`, `#[ignore]`, `#[cfg(..)]`) keep their meaning. The arguments are fields of
 /// `raddle::Config`: `strategy`, `runs`, `seed`, `jobs`, `step_limit`, `patience` and
-/// `fail_on_leaked_threads`, each with an expression. A function that returns a `Result` fails when it
-/// returns `Err`. The future of an `async` function is polled by `raddle::future::block_on`.
+/// `fail_on_leaked_threads`, each with an expression. A function may return whatever a
+/// `#[test]` may, and fails when it returns `Err` or an `ExitCode` other than success. The future of an `async` function is polled by `raddle::future::block_on`.
 #[proc_macro_attribute]
 pub fn test(arguments: TokenStream, item: TokenStream) -> TokenStream {
     let expanded = function::Function::parse(item.clone())

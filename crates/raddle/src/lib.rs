@@ -137,6 +137,9 @@ pub mod loom;
 #[cfg(feature = "check")]
 pub mod rand;
 #[cfg(feature = "check")]
+#[doc(hidden)]
+pub mod returned;
+#[cfg(feature = "check")]
 mod runtime;
 #[cfg(feature = "check")]
 pub mod shuttle;

@@ -85,6 +85,23 @@ async fn an_error_of_a_future_is_a_failure() -> Result<(), String> {
     Err("the reason".to_owned())
 }
 
+#[raddle::test]
+fn a_test_may_return_what_a_test_of_std_may() -> std::process::ExitCode {
+    std::process::ExitCode::SUCCESS
+}
+
+#[raddle::test]
+#[should_panic(expected = "the test returned ExitCode")]
+fn a_status_of_failure_is_a_failure() -> std::process::ExitCode {
+    std::process::ExitCode::FAILURE
+}
+
+#[raddle::test]
+#[should_panic(expected = "the test returned ExitCode")]
+async fn a_status_of_failure_inside_a_result_is_a_failure() -> Result<std::process::ExitCode, String> {
+    Ok(std::process::ExitCode::from(3))
+}
+
 mod inside {
     #[raddle::test]
     #[should_panic(expected = "cargo test inside::the_test_is_named_by_its_path -- --exact")]
