@@ -13,7 +13,7 @@ use raddle_model::{Claim, Claims, Exhaustion};
 /// The largest probability of a miss that is reported.
 pub const MOST_MISSED: f64 = 0.05;
 
-/// The failure of a run that exceeded the step limit.
+/// The failure of a run that exceeded the step limit; one that does not fail is inconclusive.
 const STEP_LIMIT: &str = "step-limit";
 
 /// Returns the statements that hold for a search, the strongest first; none if a run failed, unless at the step limit.

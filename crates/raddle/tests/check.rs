@@ -266,6 +266,8 @@ fn a_run_that_makes_progress_up_to_the_step_limit_is_inconclusive() {
     let short = config("pos").with_runs(5).with_step_limit(50);
     let passed = check_with(&short, long).unwrap();
     assert_eq!((passed.runs, passed.inconclusive, passed.exhausted), (5, 5, false));
+    let shown = passed.shows().unwrap_or_default();
+    assert!(!shown.contains("missed with probability"), "no bound holds for runs that were cut: {shown}");
     let failed = check_with(&short.with_step_limit_fails(true), long).unwrap_err();
     assert!(matches!(failed.failure, Failure::StepLimit { limit: 50, .. }), "{failed}");
     assert!(matches!(try_replay(long, path(&failed)), Err(ReplayError::Failed(_))));

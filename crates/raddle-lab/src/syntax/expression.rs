@@ -29,7 +29,7 @@ pub enum Fault {
     #[error("more than {} threads", super::THREAD_LIMIT)]
     TooManyThreads,
     /// Local computation ran [`LOCAL_STEP_LIMIT`](super::LOCAL_STEP_LIMIT) instructions without an event.
-    #[error("a loop without events does not end")]
+    #[error("more than {} instructions in a row without an event", super::LOCAL_STEP_LIMIT)]
     EndlessLocalLoop,
 }
 

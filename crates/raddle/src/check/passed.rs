@@ -82,9 +82,19 @@ impl Passed {
             plural(self.steps, "step"),
             self.shows().unwrap_or_else(|| "other schedules are untested".to_owned())
         );
-        if self.threads > 1 && self.partial_orders == 1 {
-            let note = "its threads share nothing that raddle controls\nhelp: use raddle::sync instead of std::sync; std's types are not controlled";
-            line.push_str(&format!("\nnote: {note}"));
+        if self.inconclusive > 0 {
+            line.push_str(&format!(
+                "\nnote: {} of {} reached the step limit and are inconclusive\nhelp: raise `step_limit` of `Config`",
+                count(self.inconclusive),
+                plural(self.runs, "run")
+            ));
+        }
+        if self.threads == 1 {
+            line.push_str("\nnote: it has a single thread\nhelp: use raddle::thread instead of std::thread; std's threads are not controlled");
+        } else if self.partial_orders == 1 {
+            line.push_str(
+                "\nnote: its threads share nothing that raddle controls\nhelp: use raddle::sync instead of std::sync; std's types are not controlled",
+            );
         }
         line
     }
@@ -184,6 +194,13 @@ mod tests {
         );
         let std = with(Passed { partial_orders: 1, ..passed() });
         assert!(std.contains("\nnote: its threads share nothing that raddle controls"), "{std}");
+        let single = with(Passed { threads: 1, ..passed() });
+        assert!(single.contains("\nnote: it has a single thread\nhelp: use raddle::thread"), "{single}");
+        let long = with(Passed { inconclusive: 99, ..passed() });
+        assert!(
+            long.contains("\nnote: 99 of 100 runs reached the step limit and are inconclusive"),
+            "{long}"
+        );
         let many = with(Passed { partial_orders: 70_000, is_estimated: true, ..passed() });
         assert!(many.contains(": about 70,000 partial orders,"), "{many}");
     }

@@ -46,15 +46,11 @@ impl Frame {
 }
 
 impl Frame {
-    /// Returns the function with its path. For an inlined function, only the path of its type is known.
+    /// Returns the function with the path by which programs import its type, not the one inside std.
     pub(super) fn name(&self) -> String {
-        match self.import() {
-            Some((std, _)) if !self.function.contains("::") => {
-                let name = self.function.split('<').next().unwrap_or_default();
-                format!("{std}::{name}")
-            }
-            _ => self.function.clone(),
-        }
+        let Some((std, _)) = self.import() else { return self.function.clone() };
+        let name = without_parameters(&self.function);
+        format!("{std}::{}", name.rsplit("::").next().unwrap_or_default())
     }
 
     /// Returns the std type of the function, and its replacement.
@@ -64,6 +60,21 @@ impl Frame {
         let found = IMPORTS.iter().find(|(word, ..)| path.contains(word));
         found.filter(|_| self.is_of_std()).map(|&(_, std, ours)| (std, ours))
     }
+}
+
+/// Removes generic arguments, which may contain paths.
+fn without_parameters(path: &str) -> String {
+    let mut depth = 0_u32;
+    let mut rest = String::new();
+    for character in path.chars() {
+        match character {
+            '<' => depth += 1,
+            '>' => depth = depth.saturating_sub(1),
+            _ if depth == 0 => rest.push(character),
+            _ => {}
+        }
+    }
+    rest
 }
 
 /// Returns the frames of a stack as std prints it, the innermost first.
@@ -142,7 +153,7 @@ mod tests {
         assert_eq!(frames.len(), 7);
         let (function, location) = call(&frames);
         let function = function.unwrap();
-        assert_eq!(function.name(), "std::sync::poison::mutex::Mutex<T>::lock");
+        assert_eq!(function.name(), "std::sync::Mutex::lock");
         assert_eq!(location, Some("./tests/hangs.rs:12:30"));
         assert_eq!(function.import(), Some(("std::sync::Mutex", "raddle::sync::Mutex")));
     }
@@ -152,6 +163,19 @@ mod tests {
         let text = STACK.replace("std::sync::poison::mutex::Mutex<T>::lock", "lock<i32>");
         let frames = frames(&text);
         assert_eq!(call(&frames).0.unwrap().name(), "std::sync::Mutex::lock");
+    }
+
+    #[test]
+    fn a_call_has_the_path_of_its_import() {
+        let name = |function: &str, file: &str| {
+            let location = Some(format!("/rustc/1234/library/std/src/{file}.rs:1:1"));
+            Frame { function: function.to_owned(), location }.name()
+        };
+        let closure = "call_once<test::once::{closure#0}::{closure_env#1}>";
+        assert_eq!(name(closure, "sync/poison/once"), "std::sync::Once::call_once");
+        assert_eq!(name("std::thread::functions::park", "thread/functions"), "std::thread::park");
+        assert_eq!(name("std::thread::JoinHandle<T>::join", "thread/join_handle"), "std::thread::join");
+        assert_eq!(name("std::io::stdio::read", "io/stdio"), "std::io::stdio::read");
     }
 
     #[test]
