@@ -30,7 +30,7 @@ printf 'raddle: %d bytes\n' "$size"
 # The program with the bug, and a home in which nothing of this machine is found.
 clean=$(mktemp -d)
 trap 'rm -rf "$clean"' EXIT
-cp benchmarks/corpus/stringbuffer.c "$clean/"
+cp examples/account/account.c "$clean/"
 
 # Finds the bug with the `raddle` of a folder, replays it and writes a page; the user has no Rust.
 try() {
@@ -44,7 +44,7 @@ try() {
         raddle --version
         raddle doctor c
         status=0
-        raddle run --record bug.json "$clean/stringbuffer.c" >found || status=$?
+        raddle run --record bug.json "$clean/account.c" >found || status=$?
         [ "$status" -eq 1 ] || fail "raddle run ends with status $status"
         status=0
         raddle replay bug.json >/dev/null || status=$?
