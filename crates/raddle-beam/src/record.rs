@@ -3,7 +3,7 @@
 use crate::session::Session;
 use raddle_engine::Config;
 use raddle_model::{Event, FileError, FrontEnd, MADE, Settings, ThreadId, TraceFile, TraceStep};
-use raddle_report::run_text::{RunContext, Terminal, reduction, steps};
+use raddle_report::run_text::{Terminal, reduction, steps};
 use raddle_strategies::SpecError;
 
 /// The data about a run that only the Erlang side has.
@@ -117,6 +117,10 @@ pub fn read(text: &str) -> Result<TraceFile, ReplayError> {
 /// Returns the steps of a run as text, with the calling line for each step, and how it was minimized, if it
 /// was.
 pub fn show(file: &TraceFile, callers: &[String]) -> String {
+    /// Of a longer run the steps around switches are shown.
+    const MOST: usize = 120;
     let reduced = reduction(file).map(|sentence| sentence + "\n").unwrap_or_default();
-    reduced + &steps(file, RunContext { callers, ..RunContext::default() }, Terminal::default())
+    let mut file = file.clone();
+    file.details.set_callers(callers);
+    reduced + &steps(&file, Terminal { most: MOST, ..Terminal::default() })
 }

@@ -9,7 +9,7 @@ use crate::record::{Names, RunInfo};
 use raddle_engine::Follow;
 use raddle_explain::{
     Budget, Effort, Execute, Execution, Explanation, MOST_AUTOMATIC_STEPS, Smallest, Wanted, explain,
-    minimize, sentence,
+    minimize, reason, sentence,
 };
 use raddle_model::{FileError, Schedule, TraceFile};
 use rustler::{Resource, ResourceArc};
@@ -23,7 +23,7 @@ use std::sync::{Mutex, PoisonError};
 const RUNS: u64 = 300;
 const STEPS: u64 = 300_000;
 /// The same for the order that makes it fail.
-const EXPLAINING: Effort = Effort { executions: 150, samples: 20, depth: false };
+const EXPLAINING: Effort = Effort { executions: 150, samples: 20, depth: true, near: true };
 const EXPLAINING_STEPS: u64 = 150_000;
 /// Longer runs are not explained.
 const LONGEST_EXPLAINED: usize = 2_000;
@@ -142,11 +142,14 @@ fn search(file: TraceFile, runs: &mut Runs<'_>) -> Option<Found> {
     steps.set(0);
     let mut go_on = |_: &Explanation| steps.get() < EXPLAINING_STEPS;
     let found = explain(&small, EXPLAINING, &mut go_on, runs);
-    let explained = found.and_then(|found| match (&found.swapped[..], &found.run) {
-        ([pair], Some(run)) => {
-            Some(format!("{}; if they are swapped, the run passes", sentence(run, &found, *pair)))
+    let mut small = small;
+    let found = found.and_then(|found| found.run.clone().map(|run| (run, found)));
+    let explained = found.and_then(|(run, found)| {
+        small.details.reason = reason(&run, &found).filter(|_| run.steps == small.steps);
+        match found.swapped[..] {
+            [pair] => Some(format!("{}; if they are swapped, the run passes", sentence(&run, &found, pair))),
+            _ => None,
         }
-        _ => None,
     });
     Some(Found { file: small, explained })
 }

@@ -11,6 +11,7 @@ mod native;
 mod report;
 mod search;
 mod setup;
+mod show;
 mod values;
 
 pub(crate) use beam::{BeamCommand, BeamRunArgs};
@@ -26,6 +27,7 @@ pub(crate) use native::{BaselineArg, NativeArgs, PointsArg, RacesArg, ThreadsArg
 pub(crate) use report::{FormatArg, ReportArgs};
 pub(crate) use search::{STRATEGY, SearchArgs, cores, one_run};
 pub(crate) use setup::{CompletionsArgs, DoctorArg, DoctorArgs, ManArgs};
+pub(crate) use show::{FramesArg, ShowArgs};
 pub(crate) use values::{assignment, duration};
 
 use clap::{Args, Parser, Subcommand};

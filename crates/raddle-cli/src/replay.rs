@@ -64,8 +64,10 @@ fn exact(args: &ReplayArgs, file: &TraceFile, repeated: &Repeated, width: usize)
         text.push_str("The program was built anew since.\n");
     }
     // The file may come from a version without values.
-    let file = TraceFile { values: repeated.run.values.clone(), ..file.clone() };
-    show::run(&mut text, &file, &repeated.output, width);
+    let mut file = TraceFile { values: repeated.run.values.clone(), ..file.clone() };
+    file.details.set_callers_if_none(&repeated.output.callers);
+    text.push('\n');
+    show::run(&mut text, &file, &repeated.output, show::terminal(args.show, width));
     Outcome { text, status }
 }
 
@@ -83,7 +85,8 @@ fn tolerant(
         return Outcome { text: tolerant_line(file, now, left), status };
     }
     let mut text = tolerant_head(file, now, left, shown);
-    show::run(&mut text, now, &again.output, width);
+    text.push('\n');
+    show::run(&mut text, now, &again.output, show::terminal(args.show, width));
     Outcome { text, status }
 }
 

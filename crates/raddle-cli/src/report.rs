@@ -5,10 +5,11 @@ use crate::explain;
 use crate::front_end::{recorded, source_folders};
 use crate::input::{failure, shown};
 use crate::outcome::Outcome;
+use crate::show;
 use crate::trust::is_own;
 use anyhow::{Context, Result, ensure};
 use raddle_explain::{Effort, Pair};
-use raddle_model::{EXIT_NOTHING_FOUND, FrontEnd, TraceFile};
+use raddle_model::{Details, EXIT_NOTHING_FOUND, FrontEnd, TraceFile};
 use raddle_report::events::Timeline;
 use raddle_report::format::{Terminal, html, json, junit, perfetto, sarif, text};
 use raddle_report::{FailureReport, PairRole, Source};
@@ -49,7 +50,10 @@ pub(crate) fn run(args: &ReportArgs, width: usize) -> Result<Outcome> {
         FormatArg::Text => {
             // The library checks the terminal and `NO_COLOR`.
             let colours = args.output.is_none() && console::colors_enabled();
-            text(&report, Terminal { width, colours, ..Terminal::default() })
+            let mut out = String::new();
+            let found = report.found.split(';').next().unwrap_or_default();
+            show::head(&mut out, &report.program, found, width);
+            out + &text(&report, Terminal { colours, ..show::terminal(args.show, width) })
         }
     };
     let Some(path) = &args.output else {
@@ -82,7 +86,7 @@ fn tell(args: &ReportArgs, file: &TraceFile, shown: &str) -> FailureReport {
         return FailureReport::of(file);
     }
     let few = (MOST_STEPS / (file.steps.len() as u64).max(1)).clamp(100, MOST_RUNS);
-    let effort = Effort { executions: args.runs.unwrap_or(few), samples: SAMPLES, depth: true };
+    let effort = Effort { executions: args.runs.unwrap_or(few), samples: SAMPLES, depth: true, near: false };
     let (run, found, sources) = match explain::search(file, shown, effort, args.time) {
         Ok(explained) => explained,
         Err(error) => {
@@ -102,9 +106,11 @@ fn tell(args: &ReportArgs, file: &TraceFile, shown: &str) -> FailureReport {
         picks: run.picks,
         values: run.values,
         minimized,
+        details: Details { reason: None, ..file.details.clone() },
         ..file.clone()
     });
     let run = found.run.as_ref().unwrap_or(file);
+    report.details.reason = raddle_explain::reason(run, &found);
     report.why = explain::why(run, &found, effort, &sources).lines().map(str::to_owned).collect();
     for (pairs, role) in [(&found.swapped, PairRole::Swap), (&found.constraints, PairRole::Enough)] {
         for &Pair { first, second } in pairs {
@@ -118,6 +124,7 @@ fn tell(args: &ReportArgs, file: &TraceFile, shown: &str) -> FailureReport {
         report.set_idiom(idiom, explain::IDIOMS[usize::from(idiom) - 1], &pairs, &found.steps);
     }
     report.passing = found.passing.as_ref().map(Timeline::of);
+    report.find_relevant();
     report
 }
 

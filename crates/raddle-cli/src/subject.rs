@@ -4,7 +4,7 @@
 use crate::progress::Waiting;
 use anyhow::{Context, Result};
 use raddle_explain::{Effort, Execute, Explanation, MOST_AUTOMATIC_STEPS};
-use raddle_model::TraceFile;
+use raddle_model::{Reason, TraceFile};
 use raddle_search::{AFTER_A_FAILURE, Deadline, Limits};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -79,6 +79,8 @@ pub(crate) struct Keep<'a> {
     pub(crate) path: Option<&'a Path>,
     /// True to minimize it.
     pub(crate) minimize: bool,
+    /// Whether it is explained.
+    pub(crate) explain: bool,
     /// Names its locations.
     pub(crate) namer: Namer,
     /// Restarts its program.
@@ -88,34 +90,66 @@ pub(crate) struct Keep<'a> {
 impl Keep<'_> {
     /// Writes a run as it was found, then minimizes it there. If its program cannot be restarted, the first
     /// version remains.
-    pub(crate) fn keep(mut self, raw: TraceFile, output: Output) -> Kept {
+    pub(crate) fn keep(self, raw: TraceFile, output: Output) -> Kept {
+        let mut subject = (self.open)(&raw).ok();
+        // What has read the symbols once need not read them again.
+        let mut name = subject.as_ref().map_or(self.namer, |subject| subject.namer());
         let mut file = raw.clone();
-        (self.namer)(&mut file);
+        name(&mut file);
         file.id = file.short_id();
         let raw = TraceFile { id: file.id.clone(), ..raw };
         let path = record_path(self.path, &file);
         if let Err(error) = write(&path, &file) {
             return Kept { file, output, path: None, not_kept: Some(format!("{error:#}")) };
         }
+        file.details.set_callers(&output.callers);
         let mut kept = Kept { file, output, path: Some(path.clone()), not_kept: None };
         if raw.steps.len() > MOST_AUTOMATIC_STEPS {
             return kept;
         }
-        let Ok(mut subject) = (self.open)(&raw) else { return kept };
-        if self.minimize
-            && let Ok(Some((small, output))) =
-                minimize(&mut *subject, &raw, "the failing run", AFTER_A_FAILURE, &path)
-        {
-            return Kept { file: small, output, ..kept };
+        let Some(subject) = &mut subject else { return kept };
+        let small = if self.minimize {
+            minimize(&mut **subject, &raw, "the failing run", AFTER_A_FAILURE, &path).ok().flatten()
+        } else {
+            None
+        };
+        match small {
+            Some((small, output)) => (kept.file, kept.output) = (small, output),
+            None => {
+                let mut run = raw;
+                subject.limit(Deadline::new(Some(AFTER_A_FAILURE.time)));
+                let output = subject.observe(&mut run);
+                name(&mut run);
+                run.details.set_callers_if_none(&output.callers);
+                kept.file = run;
+            }
         }
-        subject.limit(Deadline::new(Some(AFTER_A_FAILURE.time)));
-        if let Ok(Repeated { run, divergence: None, .. }) = subject.replay(&raw) {
-            kept.file.values = run.values;
-            // The file already exists, without them.
-            _ = write(&path, &kept.file);
+        if self.explain {
+            kept.file.details.reason = reason(&mut **subject, &kept.file);
         }
+        // The file is there already, without that.
+        _ = write(&path, &kept.file);
         kept
     }
+}
+
+/// Explains the failing run of `file` with the effort that is due while a person waits for the report.
+pub(crate) fn reason(subject: &mut dyn Subject, file: &TraceFile) -> Option<Reason> {
+    /// A net for programs whose runs take long without steps; everything else is bounded by runs.
+    const TIME: Duration = Duration::from_secs(10);
+    let deadline = Deadline::new(Some(TIME));
+    subject.limit(deadline);
+    let effort = Effort::after_a_failure(file.steps.len());
+    let found = raddle_explain::explain(file, effort, &mut |_| !deadline.is_over(), subject)?;
+    let mut run = found.run.clone().filter(|run| run.steps == file.steps)?;
+    run.environment = file.environment.clone();
+    subject.namer()(&mut run);
+    run.values = file.values.clone();
+    // Objects that only other runs have touched come after those of this run.
+    for (name, known) in run.objects.iter_mut().zip(&file.objects) {
+        name.clone_from(known);
+    }
+    raddle_explain::reason(&run, &found)
 }
 
 /// Returns the path for the run of `file`: `path`, or a file named after its id in that folder, or in the
@@ -155,6 +189,7 @@ pub(crate) fn minimize(
     let Some(mut small) = small else { return silence(subject, shown) };
     let output = subject.observe(&mut small);
     name(&mut small);
+    small.details.set_callers_if_none(&output.callers);
     write(path, &small)?;
     Ok(Some((small, output)))
 }

@@ -33,6 +33,18 @@ pub struct Effort {
     pub samples: u64,
     /// True if [`Explanation::constraints`] are wanted, which take most of the executions.
     pub depth: bool,
+    /// Whether to stop at the first swap that makes the run pass, and to look for constraints only near it.
+    pub near: bool,
+}
+
+impl Effort {
+    /// Returns the effort for the report after a search, when a person waits: few runs of `steps` steps.
+    pub fn after_a_failure(steps: usize) -> Effort {
+        const RUNS: u64 = 300;
+        const STEPS: u64 = 150_000;
+        let runs = (STEPS / (steps as u64).max(1)).clamp(20, RUNS);
+        Effort { executions: runs, samples: 20, depth: true, near: true }
+    }
 }
 
 /// The result.
@@ -204,11 +216,13 @@ impl Search<'_> {
     fn add_missing(&mut self) {
         /// With more threads, trying each of them takes too long.
         const MOST_THREADS: usize = 64;
+        const MOST_NEAR: usize = 8;
+        let most = if self.effort.near { MOST_NEAR } else { MOST_THREADS };
         let mut before = self.run.clone();
         before.steps.pop();
         let left = before.steps.len();
         before.picks.retain(|&(step, ..)| (step as usize) < left);
-        for thread in (0..self.run.threads.len()).take(MOST_THREADS).map(|index| ThreadId(index as u32)) {
+        for thread in (0..self.run.threads.len()).take(most).map(|index| ThreadId(index as u32)) {
             let mut schedule = Schedule::of(&before);
             schedule.segments.push(Segment { thread, until: Segment::ALL });
             if let Some(other) = self.run(&schedule) {
@@ -269,6 +283,9 @@ impl Search<'_> {
             }
             self.swap(&[pair]);
             self.found.tried += usize::from(!self.found.is_cut_off);
+            if self.effort.near && self.distance.is_some_and(|(is_end, swapped, _)| !is_end && swapped == 1) {
+                return;
+            }
         }
     }
 
@@ -362,6 +379,10 @@ impl Search<'_> {
             self.found.always = true;
             return;
         }
+        if self.effort.near {
+            self.depth_near(pairs);
+            return;
+        }
         let sets = |size: usize| combinations(&pairs[..pairs.len().min(MOST[size - 1])], size);
         for size in 1..=MOST.len() {
             let mut enough: Vec<Vec<Pair>> = Vec::new();
@@ -380,6 +401,67 @@ impl Search<'_> {
             }
         }
         self.found.constraints = self.needed(pairs);
+    }
+
+    /// Looks for one or two orders that are enough, of those that are close to the swap that makes the run pass.
+    fn depth_near(&mut self, pairs: &[Pair]) {
+        /// The most orders that are tried alone, and together with the swapped one.
+        const MOST: [usize; 2] = [24, 12];
+        let Some(&swapped) = self.found.swapped.first() else { return };
+        let near = self.nearest(pairs, swapped);
+        for &pair in near.iter().take(MOST[0]) {
+            if self.is_enough(&[pair]) {
+                self.found.constraints = vec![pair];
+                self.found.idiom = self.idiom(&[pair]);
+                self.found.smallest = true;
+                return;
+            }
+        }
+        for &pair in near.iter().filter(|&&pair| pair != swapped).take(MOST[1]) {
+            let set = [swapped, pair];
+            if self.is_enough(&set) {
+                self.found.idiom = self.idiom(&set);
+                self.found.constraints = set.to_vec();
+                self.found.constraints.sort_unstable();
+                // Those of other objects or threads were not tried alone.
+                let close = near.iter().filter(|pair| self.is_close(**pair, swapped)).count();
+                self.found.smallest = close <= MOST[0];
+                return;
+            }
+        }
+    }
+
+    /// Whether two pairs have the same threads and an object in common.
+    fn is_close(&self, pair: Pair, other: Pair) -> bool {
+        let threads = |pair: Pair| [pair.first, pair.second].map(|step| self.positions[step].0);
+        let touches = |step: usize, object| {
+            self.found.steps[step].operation.objects().any(|(touched, _)| touched == object)
+        };
+        let own = self.found.steps[other.first].operation.object();
+        threads(pair).iter().all(|thread| threads(other).contains(thread))
+            && own.is_some_and(|own| touches(pair.first, own) && touches(pair.second, own))
+    }
+
+    /// Sorts pairs by how much they have in common with `swapped`: objects, then threads.
+    fn nearest(&self, pairs: &[Pair], swapped: Pair) -> Vec<Pair> {
+        let steps = &self.found.steps;
+        let objects = |pair: Pair| {
+            let both = [pair.first, pair.second].into_iter().flat_map(|step| steps[step].operation.objects());
+            both.map(|(object, _)| object).collect::<BTreeSet<ObjectId>>()
+        };
+        let threads = |pair: Pair| [pair.first, pair.second].map(|step| self.positions[step].0);
+        let (own, both) = (objects(swapped), threads(swapped));
+        let distance = |pair: &Pair| {
+            let has_object = objects(*pair).iter().any(|object| own.contains(object));
+            let has_threads = threads(*pair).iter().all(|thread| both.contains(thread));
+            (*pair != swapped, !(has_object && has_threads), !has_threads, !has_object)
+        };
+        let mut near = pairs.to_vec();
+        if !near.contains(&swapped) {
+            near.push(swapped);
+        }
+        near.sort_by_key(distance);
+        near
     }
 
     /// Returns a set of orders none of which can be removed; empty if even all of `pairs` are not sufficient.

@@ -9,6 +9,7 @@
 mod execute;
 mod explain;
 mod minimize;
+mod reason;
 mod same;
 mod sentence;
 mod swap;
@@ -16,6 +17,7 @@ mod swap;
 pub use execute::{Cost, Execute, Execution, Wanted};
 pub use explain::{Effort, Explanation, explain};
 pub use minimize::{Budget, MOST_AUTOMATIC_STEPS, Smallest, minimize};
+pub use reason::reason;
 pub use same::Symptom;
 pub use sentence::{place, sentence};
 pub use swap::Pair;

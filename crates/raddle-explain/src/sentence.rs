@@ -2,11 +2,17 @@
 
 use crate::explain::Explanation;
 use crate::swap::Pair;
-use raddle_model::{NO_LOCATION, ObjectId, TraceFile, TraceStep};
+use raddle_model::{CALLED, NO_LOCATION, ObjectId, TraceFile, TraceStep, frames, is_address, user_frame};
 
 /// Returns a sentence about the order, such as "thread T2 read 100 from `balance` at bank.c:14 before T1
 /// wrote 110 to it at bank.c:15", or without the values if they are not known. The names are those of `run`.
 pub fn sentence(run: &TraceFile, found: &Explanation, pair: Pair) -> String {
+    let order = order(run, found, pair);
+    format!("{}{order}", noun(run, &order))
+}
+
+/// Returns what [`sentence`] does, without the word before the name of the thread.
+pub(crate) fn order(run: &TraceFile, found: &Explanation, pair: Pair) -> String {
     let [first, second] = [pair.first, pair.second].map(|step| &found.steps[step]);
     let common: Vec<ObjectId> =
         objects(first).filter(|object| objects(second).any(|other| other == *object)).collect();
@@ -26,7 +32,7 @@ pub fn sentence(run: &TraceFile, found: &Explanation, pair: Pair) -> String {
             None => action(run, step, object),
         };
         let first = action(one, first, &format!("`{name}`"));
-        return format!("{}{first} before {}", noun(run, &first), action(other, second, "it"));
+        return format!("{first} before {}", action(other, second, "it"));
     }
     let named = |step: &TraceStep| {
         // The order matters for the objects that both touch.
@@ -40,7 +46,7 @@ pub fn sentence(run: &TraceFile, found: &Explanation, pair: Pair) -> String {
         _ => "them".to_owned(),
     };
     let first = action(run, first, &named(first));
-    format!("{}{first} before {}", noun(run, &first), action(run, second, &again))
+    format!("{first} before {}", action(run, second, &again))
 }
 
 /// Returns the word before a sentence that begins with the name of a thread; empty if the name begins with
@@ -65,7 +71,9 @@ fn change(run: &TraceFile, step: usize, common: &[ObjectId]) -> Option<Change> {
     let (cell, value) = run.values.of(step).find(|(cell, _)| common.contains(&cell.object))?;
     let is_object = cell.name.is_empty();
     let name = if is_object { object_name(run, cell.object) } else { &cell.name }.to_owned();
-    let [read, written] = [value.read, value.written].map(|value| value.map(|value| cell.text(value)));
+    // Which address a pointer has says nothing.
+    let text = |value| Some(cell.text(value)).filter(|text| !is_address(text));
+    let [read, written] = [value.read, value.written].map(|value| value.and_then(text));
     (read.is_some() || written.is_some()).then_some(Change { name, is_object, read, written })
 }
 
@@ -80,24 +88,20 @@ impl Change {
     }
 }
 
-/// Returns the shortest form of the location of an operation: `bank.c:14` of `add at bank.c:14`, and `line 7`
-/// of `line 7: x = 1`. Of functions inlined into each other it is the innermost that is not in a header: the
-/// caller of a wrapper says more than the wrapper.
+/// Returns the place of an operation as short as possible: `bank.c:14` of `add at bank.c:14`, and `line 7` of `line 7: x = 1`. Of
+/// functions inlined into each other it is the innermost that is in no header: the caller of a wrapper says more than the
+/// wrapper.
 pub fn place(text: &str) -> &str {
-    let is_header = |frame: &&str| {
-        let file =
-            frame.rsplit_once(" at ").and_then(|(_, place)| place.split(':').next()).unwrap_or_default();
+    if let Some((line, _)) = text.split_once(": ").filter(|(line, _)| line.starts_with("line ")) {
+        return line;
+    }
+    let is_header = |file: &str| {
         let ending = file.rsplit_once('.').map_or("", |(_, ending)| ending);
         ["h", "hh", "hpp", "hxx", "inc", "inl"].contains(&ending)
     };
-    let text = text.split(", called by ").next().unwrap_or(text);
-    let mut frames = text.split(", inlined into ");
-    let text = frames.clone().find(|frame| !is_header(frame)).or_else(|| frames.next()).unwrap_or(text);
-    let text = text.rsplit_once(" at ").map_or(text, |(_, place)| place);
-    match text.split_once(": ") {
-        Some((line, _)) if line.starts_with("line ") => line,
-        _ => text,
-    }
+    let inlined = text.split(CALLED).find(|part| !user_frame(part).is_library()).unwrap_or(text);
+    let source = frames(inlined).find(|frame| !frame.is_library() && !frame.file.is_some_and(is_header));
+    source.unwrap_or_else(|| user_frame(inlined)).place()
 }
 
 fn objects(step: &TraceStep) -> impl Iterator<Item = ObjectId> {

@@ -7,6 +7,7 @@
 mod claim;
 mod exit;
 mod file;
+mod frames;
 mod ids;
 mod iroot;
 mod kind;
@@ -22,9 +23,10 @@ mod verdict;
 pub use claim::{Claim, Claims, Exhaustion};
 pub use exit::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, EXIT_SIGNAL, EXIT_USAGE};
 pub use file::{
-    Environment, FORMAT_VERSION, FileError, FrontEnd, MADE, MOST_FILE_STEPS, Minimized, NO_LOCATION,
-    Settings, TraceFile, TraceStep, UnknownFrontEnd,
+    Details, Environment, FORMAT_VERSION, FileError, FrontEnd, MADE, MOST_FILE_STEPS, Minimized, NO_LOCATION,
+    Reason, Settings, Stack, TraceFile, TraceStep, UnknownFrontEnd,
 };
+pub use frames::{CALLED, INLINED, TextFrame, frames, is_address, is_standard, user_frame};
 pub use ids::{LocationId, ObjectId, ThreadId};
 pub use iroot::{Action, Count, IRoot, Idiom, Ledger, Site, Standing};
 pub use kind::{Handoff, Holding, Kind, KindInfo, LockMode, Memory, Notifies, Progress, Token, Waits};

@@ -323,6 +323,22 @@ pub struct RunResult {
     /// The memory known to be shared before that run, as packed by [`SharedUnit`].
     #[serde(skip_serializing_if = "is_default")]
     pub shared: Vec<u64>,
+    /// Where the memory of objects comes from, if the run was made to be shown.
+    #[serde(skip_serializing_if = "is_default")]
+    pub memory: Vec<ObjectMemory>,
+}
+
+/// The memory of an object that is no global variable.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct ObjectMemory {
+    /// The number of the object.
+    pub object: u32,
+    /// Where its block was allocated, with callers; of a variable on a stack, a place in its function.
+    pub place: String,
+    /// Bytes from the beginning of the block, or from the canonical frame address of the function.
+    pub offset: i64,
+    /// The bytes of the block; nothing for a variable on a stack.
+    pub block: Option<u64>,
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {

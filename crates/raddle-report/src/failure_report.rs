@@ -1,7 +1,8 @@
 //! One failure with all information about it.
 
 use crate::events::{Place, Timeline};
-use raddle_model::{Failure, FrontEnd, TraceFile, TraceStep};
+use crate::run_text::{self, brief, relevant};
+use raddle_model::{Details, Failure, FrontEnd, Kind, TraceFile, TraceStep};
 use std::collections::BTreeSet;
 
 /// The contents of a report: the failing run, and if it was explained, the reason.
@@ -17,9 +18,14 @@ pub struct FailureReport {
     pub found: String,
     /// The failing run.
     pub failing: Timeline,
-    /// The calling lines of the steps of the failing run, see
-    /// [`RunContext::callers`](crate::run_text::RunContext::callers).
-    pub callers: Vec<String>,
+    /// The end of the run in a line; of a deadlock also its picture.
+    pub summary: Vec<String>,
+    /// What was found out about the failure.
+    pub details: Details,
+    /// The steps that matter, if they are known.
+    pub relevant: Option<BTreeSet<usize>>,
+    /// The steps that took what the threads of a deadlock wait for.
+    pub taken: Vec<usize>,
     /// The closest run that passes, if known.
     pub passing: Option<Timeline>,
     /// The relevant pairs of steps of the failing run.
@@ -71,6 +77,15 @@ impl PairRole {
     /// All roles, in the order of their numbers in a page.
     pub const ALL: [PairRole; 3] = [PairRole::Swap, PairRole::Enough, PairRole::Race];
 
+    /// The meaning of the mark of a step.
+    pub(crate) fn legend(self) -> &'static str {
+        match self {
+            PairRole::Swap => "* if these two steps change places, the run passes",
+            PairRole::Enough => "+ the order of these steps is sufficient for the failure",
+            PairRole::Race => "! nothing orders these two steps",
+        }
+    }
+
     /// Returns a short name.
     pub fn name(self) -> &'static str {
         match self {
@@ -112,13 +127,32 @@ impl FailureReport {
             why: Vec::new(),
             notes: Vec::new(),
             sources: Vec::new(),
-            callers: Vec::new(),
+            summary: brief::summary(file),
+            details: file.details.clone(),
+            relevant: None,
+            taken: Vec::new(),
         };
+        // What was freed says more than the order of other operations.
+        let mut why = brief::why(file);
+        if !why.is_empty() {
+            let reason = report.details.reason.get_or_insert_default();
+            why.append(&mut reason.why);
+            reason.why = why;
+        }
+        if let Some(reason) = &file.details.reason {
+            let last = report.failing.events.len() as u32;
+            for (pairs, role) in [(&reason.swapped, PairRole::Swap), (&reason.sufficient, PairRole::Enough)] {
+                let known = pairs.iter().filter(|(first, second)| *first < last && *second < last);
+                report.pairs.extend(known.map(|&(first, second)| ConflictPair { first, second, role }));
+            }
+        }
         if let Some(Failure::DataRace { first, second, .. }) = file.verdict.failure()
             && (second.step as usize) < report.failing.events.len()
         {
             report.pairs.push(ConflictPair { first: first.step, second: second.step, role: PairRole::Race });
         }
+        report.taken = run_text::taken(file);
+        report.find_relevant();
         if let Some(minimized) = file.minimized {
             let (before, now) = (minimized.switches_before, file.switches());
             if before > now {
@@ -135,6 +169,14 @@ impl FailureReport {
             report.sources.push(Source { name: String::new(), text: file.program.clone() });
         }
         report
+    }
+
+    /// Finds the steps that matter, after a change of the pairs.
+    pub fn find_relevant(&mut self) {
+        self.relevant = relevant(&self.failing, &self.pairs);
+        if let Some(steps) = &mut self.relevant {
+            steps.extend(&self.taken);
+        }
     }
 
     /// Adds a pair of steps, each with its number among the steps of the explanation: those of the run, and
@@ -208,9 +250,23 @@ impl FailureReport {
         self.failing.message.first().map_or("nothing is known of the end", |line| line)
     }
 
-    /// Returns the event that shows the failure best: the last of a racing pair, or the last that was
-    /// executed.
+    /// The events at which the threads of a deadlock wait, without that of a test's harness.
+    pub fn waits(&self) -> Vec<u32> {
+        let run = &self.failing;
+        let of_the_test = |step: &u32| Some(run.events[*step as usize].thread) != run.harness;
+        (run.executed as u32..run.events.len() as u32).filter(of_the_test).collect()
+    }
+
+    /// The event that shows the failure best: the one that a racing pair ends with, the first wait of a deadlock, or the last
+    /// that was executed.
     pub fn last(&self) -> Option<u32> {
+        let run = &self.failing;
+        let waits = self.waits();
+        // Who waits for a thread to end is rarely the cause.
+        let is_join = |step: &&u32| run.events[**step as usize].operation.kind == Kind::Join;
+        if let Some(&wait) = waits.iter().find(|step| !is_join(step)).or(waits.first()) {
+            return Some(wait);
+        }
         let race = self.pairs.iter().find(|pair| pair.role == PairRole::Race);
         race.map(|pair| pair.second).or_else(|| Some(self.failing.executed.checked_sub(1)? as u32))
     }

@@ -20,7 +20,7 @@ pub(crate) fn acquisitions(file: &TraceFile, blocked: &[Blocked]) -> Vec<(Thread
 
 /// Returns where `thread` acquired `object`, which it holds at the end of the run: its first acquisition
 /// since its last release.
-fn taken_at(file: &TraceFile, thread: ThreadId, object: ObjectId) -> Option<LocationId> {
+pub(crate) fn taken_at(file: &TraceFile, thread: ThreadId, object: ObjectId) -> Option<LocationId> {
     let mut taken = None;
     let own = file.steps.iter().filter(|step| step.thread == thread.0);
     for operation in own.map(|step| &step.operation) {

@@ -18,7 +18,7 @@ pub struct Limits {
 }
 
 /// The limits after a failure, when a person waits for the report.
-pub const AFTER_A_FAILURE: Limits = Limits { runs: 2_000, time: Duration::from_secs(10) };
+pub const AFTER_A_FAILURE: Limits = Limits { runs: 600, time: Duration::from_secs(10) };
 
 /// A progress display for a reduction or an explanation. Called after each run.
 pub trait Progress {

@@ -188,5 +188,5 @@ fn file_hash(path: &Path) -> u64 {
 fn shown(symbols: &mut Symbols, text: &str) -> String {
     let mut places = [text.to_owned()];
     locate(symbols, &mut places);
-    raddle_report::events::Place::parse(&places[0]).lines()
+    raddle_report::events::Place::parse(&places[0]).lines(false)
 }

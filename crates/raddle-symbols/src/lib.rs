@@ -9,6 +9,7 @@
 mod body;
 mod build;
 mod file;
+mod locals;
 mod location;
 mod module;
 pub mod runs;
@@ -17,6 +18,7 @@ mod variables;
 
 pub use body::InFunction;
 pub use build::{build, is_rust};
+pub use locals::LocalQuery;
 pub use location::{Frame, Location};
 pub use typed::{Base, Typed};
 
@@ -84,6 +86,11 @@ impl Symbols {
     /// Returns the source files of a module, as its debug information names them; empty if it has none.
     pub fn sources(&mut self, module: &Path) -> BTreeSet<String> {
         self.module(module).sources()
+    }
+
+    /// Names variables of the functions of a module; nothing for those that its debugging information does not tell.
+    pub fn locals(&mut self, module: &Path, queries: &[LocalQuery]) -> Vec<Option<String>> {
+        locals::answer(module, queries)
     }
 
     fn module(&mut self, path: &Path) -> &Module {

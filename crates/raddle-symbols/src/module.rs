@@ -20,6 +20,9 @@ pub(crate) struct Module {
     debugging: Option<Loader>,
     /// Read only for an address without debug information, or a data address.
     symbols: OnceCell<Symbols>,
+    /// The variables of the debugging information, which knows what is inside them; in order, and empty if there is none. Read
+    /// only for an address of data: it takes long.
+    told: OnceCell<Vec<Variable>>,
     /// Read only to identify functions across builds.
     code: OnceCell<Code>,
 }
@@ -30,8 +33,6 @@ struct Symbols {
     /// Invariant, also of the variables: sorted by the beginning.
     functions: Vec<(Range<u64>, String)>,
     variables: Vec<(Range<u64>, String)>,
-    /// The variables of the debug information, which knows their parts; sorted, and empty if there is none.
-    variables_with_parts: Vec<Variable>,
     /// The lowest page that is loaded.
     first: u64,
 }
@@ -40,7 +41,13 @@ impl Module {
     /// Opens a module. Never fails: an unreadable file has no information.
     pub(crate) fn open(path: &Path) -> Module {
         let debugging = crate::file::is_regular(path).then(|| Loader::new(path).ok()).flatten();
-        Module { path: path.to_owned(), debugging, symbols: OnceCell::new(), code: OnceCell::new() }
+        Module {
+            path: path.to_owned(),
+            debugging,
+            symbols: OnceCell::new(),
+            told: OnceCell::new(),
+            code: OnceCell::new(),
+        }
     }
 
     /// Returns the functions at an address, the innermost first.
@@ -69,8 +76,13 @@ impl Module {
     }
 
     fn part(&self, address: u64) -> Option<Part> {
-        let symbols = self.symbols();
-        variables::part(&symbols.variables_with_parts, address).or_else(|| symbols.variable(address))
+        let told = self.told.get_or_init(|| self.variables().unwrap_or_default());
+        variables::part(told, address).or_else(|| self.symbols().variable(address))
+    }
+
+    fn variables(&self) -> Option<Vec<Variable>> {
+        let data = crate::file::read(&self.path).ok()?;
+        variables::read(&object::File::parse(&*data).ok()?)
     }
 
     /// Returns the source files that the debug information names.
@@ -159,7 +171,6 @@ impl Symbols {
         Some(Symbols {
             functions: of_kind(&file, SymbolKind::Text),
             variables: of_kind(&file, SymbolKind::Data),
-            variables_with_parts: variables::read(&file).unwrap_or_default(),
             first: first & !(PAGE - 1),
         })
     }

@@ -12,8 +12,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-type Reader<'a> = EndianSlice<'a, LittleEndian>;
-type Dwarf<'a> = gimli::Dwarf<Reader<'a>>;
+pub(crate) type Reader<'a> = EndianSlice<'a, LittleEndian>;
+pub(crate) type Dwarf<'a> = gimli::Dwarf<Reader<'a>>;
 
 /// The maximum size of debug information that is read: more would take too long for a name.
 const MOST_BYTES: u64 = 1 << 26;
@@ -28,8 +28,8 @@ pub(crate) struct Variable {
 }
 
 /// The memory layout of a type, as far as its parts have names.
-struct Shape {
-    size: u64,
+pub(crate) struct Shape {
+    pub(crate) size: u64,
     parts: Parts,
     base: Base,
     /// The named values of an enumeration.
@@ -58,8 +58,8 @@ pub(crate) struct Part {
     pub(crate) names: Rc<[(u64, String)]>,
 }
 
-/// Returns the variables of a file by address. `None` if there is no readable information.
-pub(crate) fn read(file: &object::File<'_>) -> Option<Vec<Variable>> {
+/// Shows the debugging information of a file. Returns nothing if there is none, or none that can be read.
+pub(crate) fn with_dwarf(file: &object::File<'_>, look: &mut dyn FnMut(&Dwarf<'_>)) -> Option<()> {
     let section = |id: gimli::SectionId| {
         let section = file.section_by_name(id.name());
         section.and_then(|section| section.uncompressed_data().ok()).unwrap_or(Cow::Borrowed(&[]))
@@ -69,16 +69,23 @@ pub(crate) fn read(file: &object::File<'_>) -> Option<Vec<Variable>> {
         return None;
     }
     let sections = gimli::DwarfSections::load(|id| Ok::<_, gimli::Error>(section(id))).ok()?;
-    let dwarf = sections.borrow(|section| EndianSlice::new(section, LittleEndian));
+    look(&sections.borrow(|section| EndianSlice::new(section, LittleEndian)));
+    Some(())
+}
+
+/// The variables of a file by their addresses. Nothing if there is no such information, or none that can be read.
+pub(crate) fn read(file: &object::File<'_>) -> Option<Vec<Variable>> {
     let mut variables = Vec::new();
-    let mut headers = dwarf.units();
-    while let Ok(Some(header)) = headers.next() {
-        // The readable part of a damaged unit suffices.
-        if let Ok(unit) = dwarf.unit(header) {
-            let mut of_unit = OfUnit { dwarf: &dwarf, unit: &unit, shapes: BTreeMap::new() };
-            _ = of_unit.variables(&mut variables);
+    with_dwarf(file, &mut |dwarf| {
+        let mut headers = dwarf.units();
+        while let Ok(Some(header)) = headers.next() {
+            // What can be read of a damaged unit is good enough.
+            if let Ok(unit) = dwarf.unit(header) {
+                let mut of_unit = OfUnit { dwarf, unit: &unit, shapes: BTreeMap::new() };
+                _ = of_unit.variables(&mut variables);
+            }
         }
-    }
+    })?;
     variables.sort_by(|a, b| (a.start, &a.name).cmp(&(b.start, &b.name)));
     Some(variables)
 }
@@ -102,7 +109,7 @@ impl Shape {
     }
 
     /// Appends the path to the part at `offset` to `name`; returns the part and its beginning.
-    fn find(&self, offset: u64, name: &mut String) -> (u64, &Shape) {
+    pub(crate) fn find(&self, offset: u64, name: &mut String) -> (u64, &Shape) {
         match &self.parts {
             Parts::Array(lengths, element) if element.size > 0 => {
                 let mut index = offset / element.size;
@@ -134,15 +141,15 @@ impl Shape {
 }
 
 /// The data for reading one unit of the debug information.
-struct OfUnit<'a, 'd> {
-    dwarf: &'a Dwarf<'d>,
-    unit: &'a Unit<Reader<'d>>,
+pub(crate) struct OfUnit<'a, 'd> {
+    pub(crate) dwarf: &'a Dwarf<'d>,
+    pub(crate) unit: &'a Unit<Reader<'d>>,
     /// The types read so far.
-    shapes: BTreeMap<UnitOffset, Rc<Shape>>,
+    pub(crate) shapes: BTreeMap<UnitOffset, Rc<Shape>>,
 }
 
 /// Returns the entry with the name and the type of a variable that was declared before.
-fn declaration(entry: &Entry<'_>) -> Option<UnitOffset> {
+pub(crate) fn declaration(entry: &Entry<'_>) -> Option<UnitOffset> {
     let origin = [gimli::DW_AT_specification, gimli::DW_AT_abstract_origin];
     match origin.into_iter().find_map(|at| entry.attr_value(at))? {
         AttributeValue::UnitRef(offset) => Some(offset),
@@ -150,7 +157,7 @@ fn declaration(entry: &Entry<'_>) -> Option<UnitOffset> {
     }
 }
 
-type Entry<'d> = gimli::DebuggingInformationEntry<Reader<'d>>;
+pub(crate) type Entry<'d> = gimli::DebuggingInformationEntry<Reader<'d>>;
 
 impl<'d> OfUnit<'_, 'd> {
     fn variables(&mut self, variables: &mut Vec<Variable>) -> gimli::Result<()> {
@@ -213,11 +220,15 @@ impl<'d> OfUnit<'_, 'd> {
         self.text(entry.attr_value(gimli::DW_AT_name)?)
     }
 
-    fn text(&self, value: AttributeValue<Reader<'d>>) -> Option<String> {
+    pub(crate) fn text(&self, value: AttributeValue<Reader<'d>>) -> Option<String> {
         Some(self.dwarf.attr_string(self.unit, value).ok()?.to_string_lossy().into_owned())
     }
 
-    fn shape_of(&mut self, kind: Option<AttributeValue<Reader<'d>>>, depth: u32) -> Option<Rc<Shape>> {
+    pub(crate) fn shape_of(
+        &mut self,
+        kind: Option<AttributeValue<Reader<'d>>>,
+        depth: u32,
+    ) -> Option<Rc<Shape>> {
         let Some(AttributeValue::UnitRef(offset)) = kind else { return None };
         if let Some(known) = self.shapes.get(&offset) {
             return Some(Rc::clone(known));
@@ -301,7 +312,7 @@ impl<'d> OfUnit<'_, 'd> {
     }
 
     /// Returns the direct children of the entry at `offset`.
-    fn inside(&self, offset: UnitOffset) -> gimli::Result<Vec<Entry<'d>>> {
+    pub(crate) fn inside(&self, offset: UnitOffset) -> gimli::Result<Vec<Entry<'d>>> {
         let mut entries = self.unit.entries_at_offset(offset)?;
         let outer = entries.next_dfs()?.map_or(0, |entry| entry.depth());
         let mut inside = Vec::new();

@@ -1,6 +1,6 @@
 //! Programs compiled by the test.
 
-use raddle_symbols::{Base, Location, Symbols};
+use raddle_symbols::{Base, LocalQuery, Location, Symbols};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -365,4 +365,54 @@ fn a_function_is_known_again_in_another_build_unless_it_was_changed() {
     assert_eq!(symbols.address(&changed, place), None);
     let elsewhere = build("count_elsewhere", counting("", "1").replace("counter +=", "unused +="));
     assert_eq!(symbols.address(&elsewhere, place), None, "it uses another variable");
+}
+
+/// Prints an address in `main` and where its variables are, from the canonical frame address.
+const LOCALS: &str = "\
+#define _GNU_SOURCE
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+struct job { int id; int done; };
+struct bank { int accounts; int log; };
+static int first(struct dl_phdr_info *info, size_t size, void *base) {
+    (void)size;
+    *(unsigned long *)base = info->dlpi_addr;
+    return 1;
+}
+int main(void) {
+    unsigned long base;
+    volatile struct bank bank = {1, 2};
+    struct job *job = malloc(sizeof *job); /* line 15 */
+    void *here;
+    __asm__ volatile(\"lea 0(%%rip), %0\" : \"=r\"(here));
+    dl_iterate_phdr(first, &base);
+    job->done = bank.log;
+    printf(\"%lx\\n%lx\\n\", (unsigned long)here - base,
+           (unsigned long)__builtin_dwarf_cfa() - (unsigned long)&bank.log);
+    return job->done - 2;
+}
+";
+
+#[test]
+fn variables_of_functions_are_named_with_their_fields() {
+    let program = compile("locals", "gcc", "locals.c", LOCALS, &["-g", "-O0", "-fno-omit-frame-pointer"]);
+    let [address, below] = all_printed(&program)[..] else { panic!("it prints two numbers") };
+    let mut symbols = Symbols::new();
+    let block = |line, offset| LocalQuery::Block { address, file: "locals.c".into(), line, offset, size: 8 };
+    let queries = [
+        LocalQuery::Stack { address, offset: -(below as i64) },
+        LocalQuery::Stack { address, offset: -(below as i64) - 4 },
+        LocalQuery::Stack { address, offset: 64 },
+        block(15, 4),
+        block(15, 0),
+        block(16, 0),
+    ];
+    let names = symbols.locals(&program, &queries);
+    let names: Vec<Option<&str>> = names.iter().map(Option::as_deref).collect();
+    assert_eq!(
+        names,
+        [Some("bank.log"), Some("bank.accounts"), None, Some("job->done"), Some("job->id"), None],
+    );
+    assert_eq!(symbols.locals(Path::new("/nowhere"), &queries), vec![None; queries.len()]);
 }

@@ -2,6 +2,7 @@
 
 use super::ci::CiArgs;
 use super::native::ThreadsArg;
+use super::show::ShowArgs;
 use super::values::{duration, runs, whole};
 use clap::Args;
 use std::path::PathBuf;
@@ -55,6 +56,8 @@ pub(crate) struct ReplayArgs {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) ci: CiArgs,
+    #[command(flatten)]
+    pub(crate) show: ShowArgs,
     /// More arguments for gdb, after --
     #[arg(last = true, requires = "gdb", allow_hyphen_values = true, value_name = "GDB ARGUMENTS")]
     pub(crate) gdb_args: Vec<String>,

@@ -1,5 +1,6 @@
 //! The arguments of `raddle report`.
 
+use super::show::ShowArgs;
 use super::values::{duration, runs};
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
@@ -8,7 +9,7 @@ use std::time::Duration;
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  raddle report bug.json                            the steps around switches, in the terminal
+  raddle report bug.json                            the steps that matter, in the terminal
   raddle report bug.json -o bug.html                a page to step through, for any browser, without a network
   raddle report bug.json -o report.xml              JUnit, for continuous integration
   raddle report bug.json --format sarif > bug.sarif
@@ -48,6 +49,8 @@ pub(crate) struct ReportArgs {
     /// A folder with source files; may be given several times
     #[arg(long, value_name = "DIR")]
     pub(crate) source: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) show: ShowArgs,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]

@@ -1,6 +1,7 @@
 //! The arguments of every command that searches.
 
 use super::ci::CiArgs;
+use super::show::ShowArgs;
 use super::values::{duration, runs, whole};
 use clap::{Args, ValueEnum};
 use raddle_model::Settings;
@@ -56,6 +57,8 @@ pub(crate) struct SearchArgs {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) ci: CiArgs,
+    #[command(flatten)]
+    pub(crate) show: ShowArgs,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]

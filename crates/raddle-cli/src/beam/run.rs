@@ -13,6 +13,7 @@ use anyhow::{Context, Result, ensure};
 use raddle_model::native::Setup;
 use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, FrontEnd, TraceFile};
 use raddle_report::run_text::verdict;
+use raddle_report::text::plural;
 use raddle_report::{search_text, shape};
 use raddle_search::{Lanes, Portfolio, Seen, Target, claims};
 use std::fmt::Write;
@@ -72,7 +73,8 @@ pub(crate) fn run(args: &BeamRunArgs, width: usize) -> Result<Outcome> {
             Ok(Box::new(Beam::open(file, "the failing run")?))
         };
         let (path, minimize) = (args.record.as_deref(), !args.search.no_minimize);
-        let keep = Keep { path, minimize, namer: Box::new(|_| Sources::new()), open: &open };
+        let namer = Box::new(|_: &mut TraceFile| Sources::new());
+        let keep = Keep { path, minimize, explain: true, namer, open: &open };
         let kept = keep.keep(file, output(ran));
         if let Some(why) = &kept.not_kept {
             report.notes.push(format!("{why}; the same command with --record FILE writes it elsewhere"));
@@ -90,13 +92,14 @@ pub(crate) fn run(args: &BeamRunArgs, width: usize) -> Result<Outcome> {
     if args.search.json {
         return Ok(Outcome { text: shape::line(&report), status });
     }
-    let mut out = search_text::summary(&report, FrontEnd::Beam);
+    let mut out = String::new();
     if let Some(Kept { file, output, .. }) = &failing {
-        show::found(&mut out, file, output, width);
-        if let Some(path) = &report.failure_file {
-            let _ = writeln!(out, "\nReplay it: raddle replay {path}");
-        }
+        show::head(&mut out, &file.program, &format!("after {}", plural(report.runs, "run")), width);
+        show::run(&mut out, file, output, show::terminal(args.search.show, width));
+        report.failure_file.iter().for_each(|path| show::commands(&mut out, path));
+        out.push('\n');
     }
+    out.push_str(&search_text::summary(&report, FrontEnd::Beam));
     for note in &report.notes {
         let _ = writeln!(out, "\nNote: {note}.");
     }

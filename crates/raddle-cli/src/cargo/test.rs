@@ -21,7 +21,6 @@ use raddle_report::run_text::verdict;
 use raddle_report::shape::{self, CargoTest, CargoTests, MissedBug, TestStatus};
 use raddle_report::{cargo_text, search_text};
 use raddle_search::{Lanes, Portfolio, Seen, Stop, Tally, claims};
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Instant;
@@ -284,9 +283,15 @@ impl Session<'_> {
                     let open = |file: &TraceFile| -> Result<Box<dyn Subject>> {
                         Ok(Box::new(native::Program::open(file, "the failing run", Threads::Fibers)?))
                     };
-                    let minimize = !self.args.search.no_minimize && tally.threads > FEWEST;
-                    let keep =
-                        Keep { path: Some(&self.folder), minimize, namer: native::namer(), open: &open };
+                    let is_concurrent = tally.threads > FEWEST;
+                    let minimize = !self.args.search.no_minimize && is_concurrent;
+                    let keep = Keep {
+                        path: Some(&self.folder),
+                        minimize,
+                        explain: is_concurrent,
+                        namer: native::namer(),
+                        open: &open,
+                    };
                     let output = Output { printed: ran.output.clone(), ..Output::default() };
                     let kept = keep.keep(native::trace_file(ran, &words, &environment, &setup), output);
                     tested.notes.extend(early_timeouts(&kept.file, setup.settings));
@@ -328,10 +333,9 @@ impl Session<'_> {
         if self.args.search.json {
             return;
         }
-        show::found(report, &found.file, &found.output, self.width);
-        if let Some(replay) = &tested.replay {
-            let _ = writeln!(report, "\nReplay it: {replay}\n");
-        }
+        show::run(report, &found.file, &found.output, show::terminal(self.args.search.show, self.width));
+        tested.failure_file.iter().for_each(|path| show::commands(report, path));
+        report.push('\n');
     }
 }
 

@@ -5,15 +5,16 @@ use crate::ci::Reports;
 use crate::input::{read, shown};
 use crate::outcome::Outcome;
 use crate::progress::{Progress, Waiting};
+use crate::show::{self, quoted};
 use crate::strategies;
-use crate::subject::{record_path, write};
+use crate::subject::{Output, reason, record_path, write};
 use anyhow::{Context, Result, bail};
 use raddle_engine::{Config, Replay, Strategy};
 use raddle_explain::MOST_AUTOMATIC_STEPS;
 use raddle_lab::exact::{self, Exact, Limits};
 use raddle_lab::{Job, Lab, Machine, SeenOrder, SeenOrders, compile, sample_all};
 use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, FrontEnd, Name, Settings, TraceFile};
-use raddle_report::run_text::{RunContext, Terminal, reduction, run as shown_run, verdict};
+use raddle_report::run_text::verdict;
 use raddle_report::shape::{self, CargoTest, FirstFailure, ListedOrder, Run, TestStatus};
 use raddle_report::{Coverage, coverage, text};
 use raddle_search::{AFTER_A_FAILURE, Lanes, Portfolio, Recording, Tally, bound, claims, reduce};
@@ -81,7 +82,12 @@ pub(crate) fn run(args: &RunArgs, width: usize) -> Result<Outcome> {
     if args.search.json {
         return Ok(Outcome { text: reports.iter().map(shape::line).collect(), status });
     }
-    let mut out = text::runs(&reports, width);
+    let mut out = String::new();
+    if let Some((file, recorded)) = &shown_failure {
+        show(&mut out, args, file, recorded.as_deref(), width);
+        out.push('\n');
+    }
+    out.push_str(&text::runs(&reports, width));
     for report in &reports {
         if let Some(covered) = &report.coverage {
             if reports.len() > 1 {
@@ -90,9 +96,8 @@ pub(crate) fn run(args: &RunArgs, width: usize) -> Result<Outcome> {
             out.push_str(&coverage(covered, report.runs));
         }
     }
-    match shown_failure {
-        Some((file, recorded)) => show(&mut out, args, &file, recorded.as_deref(), width),
-        None => out.push_str("\nNo run failed.\n"),
+    if shown_failure.is_none() {
+        out.push_str("\nNo run failed.\n");
     }
     Ok(Outcome { text: out, status })
 }
@@ -153,6 +158,7 @@ fn keep(
         };
         let small = reduce(&file, &mut lab, AFTER_A_FAILURE, &Waiting::default(), &mut save)?;
         file = small.unwrap_or(file);
+        file.details.reason = reason(&mut lab, &file);
         save(&file)?;
     }
     Ok((file, recorded.map(|path| path.display().to_string())))
@@ -270,28 +276,13 @@ fn trace_file(
 
 /// Adds the failing run, and the command that reproduces it.
 fn show(out: &mut String, args: &RunArgs, file: &TraceFile, recorded: Option<&str>, width: usize) {
-    let _ = writeln!(
-        out,
-        "\nThe first failing run: number {} of seed {} under {}, {}.\n",
-        file.run,
-        file.seed,
-        file.strategy,
-        text::plural(file.steps.len() as u64, "step")
-    );
-    if let Some(sentence) = reduction(file) {
-        let _ = writeln!(out, "{sentence}");
-    }
-    out.push_str(&shown_run(file, RunContext::default(), Terminal::of_width(width)));
+    let found = format!("run {} of seed {} under {}", file.run, file.seed, file.strategy);
+    show::head(out, shown(&args.file), &found, width);
+    show::run(out, file, &Output::default(), show::terminal(args.search.show, width));
     match recorded {
-        Some(path) => {
-            let _ = writeln!(out, "\nReplay it: raddle replay {}", quoted(path));
-        }
+        Some(path) => show::commands(out, path),
         None => {
-            let _ = writeln!(
-                out,
-                "\nReplay it: {}\nKeep it:   the same with --record bug.json, then raddle replay bug.json",
-                command(args, file)
-            );
+            let _ = writeln!(out, "replay: {}\nkeep:   the same with --record bug.json", command(args, file));
         }
     }
 }
@@ -321,14 +312,4 @@ fn command(args: &RunArgs, file: &TraceFile) -> String {
     }
     words.push("--until-bug".to_owned());
     words.join(" ")
-}
-
-/// Returns a word quoted for the shell.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', "'\\''"))
-    }
 }

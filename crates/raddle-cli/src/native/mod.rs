@@ -4,6 +4,7 @@ mod baseline;
 mod debug;
 mod launch;
 mod memory;
+mod observe;
 mod program;
 mod races;
 mod run;

@@ -1,6 +1,7 @@
 //! The additional runs of `raddle run --races report`: some more runs of a program that has not failed, each
 //! of which ends at its first data race.
 
+use super::subject::namer;
 use super::target::Native;
 use anyhow::{Result, bail};
 use raddle_model::Environment;
@@ -48,8 +49,14 @@ pub(super) fn look(
     let found = Native::new(words, environment, &setup)?.search(lanes, budget, jobs, &|_| ())?;
     let racing = found.tally.kinds.get(KIND).copied().unwrap_or(0);
     let first = found.first.iter().filter(|(_, ran)| ran.kind.as_deref() == Some(KIND));
-    let message =
-        first.filter_map(|(_, ran)| ran.trace.as_deref()).map(|file| verdict(file).join("\n")).next();
+    let mut name = namer();
+    let mut told = first.filter_map(|(_, ran)| ran.trace.as_deref()).map(|file| {
+        let mut file = file.clone();
+        name(&mut file);
+        verdict(&file).join("\n")
+    });
+    let message = told.next();
+    drop(told);
     Ok(Some(Races { runs: found.tally.runs, racing, message }))
 }
 

@@ -19,7 +19,8 @@ use raddle_model::native::{Points, Setup, Threads};
 use raddle_model::{Claim, EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Environment, FrontEnd, Settings, TraceFile};
 use raddle_report::run_text::verdict;
 use raddle_report::shape;
-use raddle_report::{coverage, search_text};
+use raddle_report::text::plural;
+use raddle_report::{FailureReport, coverage, search_text};
 use raddle_search::{Lanes, Seen, claims, is_interrupted};
 use raddle_strategies::coverage::WINDOW;
 use std::fmt::Write;
@@ -154,7 +155,7 @@ pub(crate) fn run_in(
             Ok(Box::new(Program::open(file, "the failing run", Threads::Fibers)?))
         };
         let (path, minimize) = (args.record.as_deref(), !args.search.no_minimize);
-        let keep = Keep { path, minimize, namer: namer(), open: &open };
+        let keep = Keep { path, minimize, explain: true, namer: namer(), open: &open };
         let output = Output { printed: ran.output.clone(), ..Output::default() };
         let kept = keep.keep(trace_file(ran, &words, environment, &setup), output);
         report.kind = ran.kind.clone();
@@ -176,15 +177,17 @@ pub(crate) fn run_in(
     if args.search.json {
         return Ok(Outcome { text: shape::line(&report), status });
     }
-    let mut out = search_text::summary(&report, FrontEnd::Native);
+    let mut out = String::new();
+    if let Some(Kept { file, output, .. }) = failing {
+        let name = FailureReport::of(&file).program;
+        show::head(&mut out, &name, &format!("after {}", plural(report.runs, "run")), width);
+        show::run(&mut out, &file, &output, show::terminal(args.search.show, width));
+        report.failure_file.iter().for_each(|path| show::commands(&mut out, path));
+        out.push('\n');
+    }
+    out.push_str(&search_text::summary(&report, FrontEnd::Native));
     if let Some(covered) = &report.coverage {
         out.push_str(&coverage(covered, report.runs));
-    }
-    if let Some(Kept { file, output, .. }) = failing {
-        show::found(&mut out, &file, &output, width);
-        if let Some(path) = &report.failure_file {
-            let _ = writeln!(out, "\nReplay it: raddle replay {path}");
-        }
     }
     for (index, note) in report.notes.iter().enumerate() {
         let gap = if index == 0 { "\n" } else { "" };

@@ -2,7 +2,7 @@
 
 use super::launch::{Server, library};
 use super::program::find;
-use super::{debug, target};
+use super::{debug, observe, target};
 use crate::remote::Server as _;
 use crate::subject::{Namer, Output, Repeated, Subject};
 use crate::temporary::Temporary;
@@ -189,9 +189,8 @@ impl Subject for Program {
         let (order, deadline) = (Order::show(&self.origin, run, random(&self.origin)), self.deadline);
         if let Some(Ok(Answer::RunResult(ran))) =
             self.follower().map(|server| server.order_until(&order, &deadline))
-            && let Some(again) = ran.trace.filter(|again| again.steps == run.steps)
         {
-            run.values = again.values;
+            observe::add(run, *ran, &mut self.symbols.borrow_mut());
         }
         let printed = self.printed.iter().find(|(fingerprint, _)| *fingerprint == run.fingerprint);
         Output {

@@ -114,7 +114,7 @@ fn until_bug_stops_at_the_run_that_is_named() {
 #[test]
 fn a_program_may_come_from_standard_input() {
     let program = "shared x = 0\nthread A { x = 1 }\nthread B { assert x == 0 }\n";
-    let ran = raddle_with_input(&["lab", "run", "-", "--runs", "100"], program);
+    let ran = raddle_with_input(&["lab", "run", "-", "--runs", "100", "--full"], program);
     assert_eq!(ran.status, 1, "{}", ran.err);
     assert!(ran.out.contains("line 3: assert x == 0"), "{}", ran.out);
 }

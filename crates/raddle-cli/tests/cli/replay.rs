@@ -52,7 +52,7 @@ fn values_are_recorded_and_shown() {
     let text = "shared x = 5\nshared a[2] = -1\nmain { spawn first\n spawn second\n join first\n join second\n assert x == 7 }\n\
                 thread first { local t\n t = x\n x = t + 1\n a[1] = t }\nthread second { local t\n t = x\n x = t + 1\n x += a[1] }\n";
     std::fs::write(&program, text).expect("the folder can be written to");
-    let words = ["lab", "run", &program, "-s", "pos", "--until-bug", "--record", &trace];
+    let words = ["lab", "run", &program, "-s", "pos", "--until-bug", "--full", "--record", &trace];
     let found = raddle(&words);
     assert_eq!(found.status, 1, "{}{}", found.out, found.err);
     for printed in [": t = x (x = 5)", "x = t + 1 (x = 6)", "x += a[1] (a[1] = -1, x ", "assert x == 7 (x = "]
@@ -61,11 +61,11 @@ fn values_are_recorded_and_shown() {
     }
     let mut file = TraceFile::from_json(&std::fs::read_to_string(&trace).unwrap()).unwrap();
     assert!(file.minimized.is_some() && !file.values.is_empty());
-    let shown = raddle(&["replay", &trace]).out;
+    let shown = raddle(&["replay", "--full", &trace]).out;
     assert!(shown.contains(": t = x (x = 5)"), "{shown}");
     file.values = raddle_model::Values::default();
     std::fs::write(&trace, file.to_json()).expect("the folder can be written to");
-    assert_eq!(raddle(&["replay", &trace]).out, shown);
+    assert_eq!(raddle(&["replay", "--full", &trace]).out, shown);
 }
 
 #[test]

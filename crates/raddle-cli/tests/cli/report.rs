@@ -60,7 +60,11 @@ fn a_page_has_the_program_and_the_closest_run_that_passes() {
     assert_eq!(page["runs"][1]["failure"], Value::Null);
     assert!(page["reason"].as_str().is_some_and(|reason| reason.contains("swap them and the run passes")));
     let alone = data(&written(&file, "html", &[]));
-    assert_eq!((alone["runs"].as_array().map(Vec::len), &alone["reason"]), (Some(1), &"".into()));
+    assert_eq!(alone["runs"].as_array().map(Vec::len), Some(1));
+    assert!(
+        alone["reason"].as_str().is_some_and(|reason| reason.contains("comes first, the run passes")),
+        "{alone}"
+    );
 }
 
 #[test]

@@ -55,13 +55,14 @@ fn a_failure_is_replayed_reduced_explained_and_reported() {
     let explained = raddle(&["explain"], &small);
     assert_eq!(explained.status.code(), Some(1), "{}", text(&explained));
     assert!(text(&explained).contains("swap them and the run passes"), "{}", text(&explained));
-    let report = raddle(&["report", "--explain"], &small);
+    let report = raddle(&["report", "--full", "--explain"], &small);
     assert!(report.status.success() && text(&report).contains("swap them"), "{}", text(&report));
     let steps = |text: String| {
         let rows = text.lines().filter(|line| line.contains(" at ") && line.contains("rust_files.rs:"));
+        let rows = rows.filter(|line| line.starts_with(' '));
         rows.map(|line| line.replacen(['*', '+', '!'], " ", 1)).collect::<Vec<_>>()
     };
-    let (shown, printed) = (steps(text(&raddle(&["replay"], &small))), steps(text(&report)));
+    let (shown, printed) = (steps(text(&raddle(&["replay", "--full"], &small))), steps(text(&report)));
     assert!(!shown.is_empty() && shown.iter().all(|row| printed.contains(row)), "{shown:#?}\n{printed:#?}");
 }
 

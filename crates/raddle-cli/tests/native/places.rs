@@ -29,6 +29,17 @@ fn a_deadlock_report_has_source_names() {
             format!("  T1 took m1; forth at abba_deadlock.c:{forth}"),
             format!("  T2 took m2; back at abba_deadlock.c:{back}"),
         ];
+        let shown = [
+            format!(
+                "T1 waits at abba_deadlock.c:{} for mutex m2, which T2 took at abba_deadlock.c:{back}\n",
+                forth + 1
+            ),
+            format!(
+                "T2 waits at abba_deadlock.c:{} for mutex m1, which T1 took at abba_deadlock.c:{forth}\n",
+                back + 1
+            ),
+            "--> T1\n".to_owned(),
+        ];
         let steps = [
             format!("lock m1 at abba_deadlock.c:{forth} [m1]\n"),
             format!("lock m2 at abba_deadlock.c:{back} [m2]\n"),
@@ -36,14 +47,16 @@ fn a_deadlock_report_has_source_names() {
         replays(&folder, &report, 2);
         let again = raddle(&folder, &["run", "--strategy", "pos", "--record", "run.json", "--", "./abba"]);
         let again = String::from_utf8_lossy(&again.stdout);
-        assert!(again.ends_with("\nReplay it: raddle replay run.json\n"), "{again}");
-        let replayed = raddle(&folder, &["replay", "run.json"]);
+        assert!(again.contains("\nreplay: raddle replay run.json\n"), "{again}");
+        let replayed = raddle(&folder, &["replay", "--full", "run.json"]);
         let replayed = String::from_utf8_lossy(&replayed.stdout);
         for part in &printed {
             assert!(message.contains(part), "{name}: `{part}` is missing in: {message}");
         }
-        for part in printed.iter().chain(&steps) {
+        for part in &shown {
             assert!(again.contains(part), "{name}: `{part}` is missing in: {again}");
+        }
+        for part in shown.iter().chain(&steps) {
             assert!(replayed.contains(part), "{name}: `{part}` is missing in: {replayed}");
         }
         let explained = raddle(&folder, &["explain", "run.json", "--time", "10m"]);

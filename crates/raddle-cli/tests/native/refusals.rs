@@ -149,7 +149,7 @@ fn a_failure_is_shown_where_it_cannot_be_written() {
         let output = raddle(&folder, &["run", "--record", path, "--", "./lost_update"]);
         let text = String::from_utf8_lossy(&output.stdout);
         assert_eq!(output.status.code(), Some(1), "{text}");
-        assert!(text.contains("assertion `counter == 2` failed") && !text.contains("Replay it"), "{text}");
+        assert!(text.contains("assertion `counter == 2` failed") && !text.contains("replay: "), "{text}");
         let note = format!("\nNote: cannot write the failing run to {path}: {why}");
         assert!(text.contains(&note) && text.contains("with --record FILE writes it elsewhere"), "{text}");
         let output = raddle(&folder, &["run", "--json", "--record", path, "--", "./lost_update"]);

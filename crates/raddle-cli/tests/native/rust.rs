@@ -50,7 +50,7 @@ fn a_lost_update_is_reported_with_user_lines() {
     // A panic prints the id of its thread. That of the first is the real one, which differs each time.
     replays(&folder, &report, 1);
     let file = report["failure_file"].as_str().expect("the run was recorded");
-    let printed = text(&folder, &["replay", file]);
+    let printed = text(&folder, &["replay", "--full", file]);
     for part in [
         format!("{} in Mutex::lock", line("lost_update", &source, "reads")),
         format!("{} in Mutex::lock", line("lost_update", &source, "writes")),

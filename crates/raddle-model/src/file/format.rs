@@ -1,8 +1,8 @@
 //! Failure files as text: the readable part, the packed part, and the readers of old versions.
 
 use super::{
-    Environment, FORMAT_VERSION, FileError, FrontEnd, MOST_FILE_STEPS, Minimized, Settings, TraceFile,
-    base64, packed, values,
+    Details, Environment, FORMAT_VERSION, FileError, FrontEnd, MOST_FILE_STEPS, Minimized, Settings,
+    TraceFile, base64, packed, values,
 };
 use crate::native::SHARED;
 use crate::{Kind, Name, Values, Verdict, mix};
@@ -29,6 +29,8 @@ struct Readable {
     minimized: Option<Minimized>,
     verdict: Verdict,
     fingerprint: u64,
+    #[serde(default, skip_serializing_if = "Details::is_empty")]
+    details: Details,
     threads: Vec<String>,
     locations: Vec<String>,
     kinds: Vec<Kind>,
@@ -127,6 +129,7 @@ impl TraceFile {
             minimized: self.minimized,
             verdict: self.verdict.clone(),
             fingerprint: self.fingerprint,
+            details: self.details.clone(),
             threads: self.threads.clone(),
             locations: self.locations.clone(),
             kinds,
@@ -188,6 +191,7 @@ impl Readable {
             steps: packed.steps,
             picks: packed.picks,
             values,
+            details: self.details,
         })
     }
 }

@@ -5,11 +5,13 @@
 
 mod base64;
 mod check;
+mod details;
 mod format;
 mod front_end;
 mod packed;
 mod values;
 
+pub use details::{Details, Reason, Stack};
 pub use front_end::{FrontEnd, UnknownFrontEnd};
 
 use crate::{Operation, Pick, Values, Verdict};
@@ -85,6 +87,9 @@ pub struct TraceFile {
     /// The values that steps read and wrote, where known.
     #[serde(default, skip_serializing_if = "Values::is_empty")]
     pub values: Values,
+    /// What was found out about the failure.
+    #[serde(default, skip_serializing_if = "Details::is_empty")]
+    pub details: Details,
 }
 
 impl TraceFile {
@@ -112,6 +117,7 @@ impl TraceFile {
             steps: Vec::new(),
             picks: Vec::new(),
             values: Values::default(),
+            details: Details::default(),
         }
     }
 }

@@ -39,6 +39,7 @@ pub(super) fn sample() -> TraceFile {
         steps: vec![TraceStep { thread: 0, operation }],
         picks: vec![(0, 2, 1)],
         values: Values::default(),
+        details: Details::default(),
     }
 }
 

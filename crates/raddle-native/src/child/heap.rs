@@ -6,7 +6,7 @@
 
 use crate::child::objects::{Class, Objects};
 use crate::platform::table::Table;
-use raddle_model::ThreadId;
+use raddle_model::{LocationId, ThreadId};
 use std::collections::{BTreeMap, VecDeque};
 
 /// The maximum number of bytes in quarantine.
@@ -18,16 +18,18 @@ const GONE: u32 = u32::MAX;
 
 /// The thread that allocated or freed a block, and the location.
 #[derive(Clone, Copy)]
-pub(super) struct Action {
-    pub(super) thread: ThreadId,
-    pub(super) place: usize,
+pub(crate) struct Action {
+    pub(crate) thread: ThreadId,
+    pub(crate) place: usize,
+    /// The number of the place with its callers, if the run is shown; else 0.
+    pub(crate) location: LocationId,
 }
 
 #[derive(Clone, Copy)]
-pub(super) struct Block {
-    pub(super) address: usize,
-    pub(super) size: usize,
-    pub(super) allocated: Action,
+pub(crate) struct Block {
+    pub(crate) address: usize,
+    pub(crate) size: usize,
+    pub(crate) allocated: Action,
     pub(super) freed: Option<Action>,
 }
 
@@ -57,8 +59,8 @@ pub(crate) struct Heap {
 
 impl Heap {
     /// Records a new block.
-    pub(crate) fn add(&mut self, address: usize, size: usize, thread: ThreadId, place: usize) {
-        let block = Block { address, size, allocated: Action { thread, place }, freed: None };
+    pub(crate) fn add(&mut self, address: usize, size: usize, allocated: Action) {
+        let block = Block { address, size, allocated, freed: None };
         let entry = match self.spare.pop() {
             Some(entry) => {
                 self.blocks[entry as usize] = block;
@@ -74,6 +76,13 @@ impl Heap {
 
     pub(super) fn find(&self, address: usize) -> Option<u32> {
         self.known.get(address as u64).filter(|&entry| entry != GONE)
+    }
+
+    /// The block that has an address, for runs that are shown: it is searched for.
+    pub(crate) fn holder(&self, address: usize) -> Option<Block> {
+        let holds = |block: &&Block| (block.address..block.address + block.size).contains(&address);
+        let found = self.blocks.iter().find(|block| holds(block) && self.knows(block.address))?;
+        Some(*found)
     }
 
     /// Returns true if a block that is in use or kept begins there.

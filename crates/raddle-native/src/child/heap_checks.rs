@@ -3,7 +3,7 @@
 use crate::child::heap::{Action, Block, Fate};
 use crate::child::runtime::{Runtime, with};
 use crate::child::scheduling::end_run;
-use raddle_model::{Access, Failure, FreedBlock, Kind};
+use raddle_model::{Access, Failure, FreedBlock, Kind, LocationId};
 
 /// Describes a freed block in a failure.
 fn freed_block(runtime: &mut Runtime, block: Block) -> FreedBlock {
@@ -12,10 +12,15 @@ fn freed_block(runtime: &mut Runtime, block: Block) -> FreedBlock {
         address: block.address as u64,
         size: block.size as u64,
         allocated_by: block.allocated.thread,
-        allocated_at: runtime.place(block.allocated.place),
+        allocated_at: location(runtime, block.allocated),
         freed_by: by.thread,
-        freed_at: runtime.place(by.place),
+        freed_at: location(runtime, by),
     }
+}
+
+/// The place of an allocation or a free.
+fn location(runtime: &mut Runtime, action: Action) -> LocationId {
+    if action.location == LocationId(0) { runtime.former_place(action.place) } else { action.location }
 }
 
 /// Ends the run if an access that is about to be executed is to a freed block. Called inside the runtime.
@@ -48,7 +53,7 @@ pub(crate) fn free(address: usize, place: usize) -> Fate {
         let Some(entry) = runtime.heap.find(address) else { return Some(Fate::Returned) };
         let block = runtime.heap.blocks[entry as usize];
         if block.freed.is_none() {
-            let action = Action { thread: runtime.current, place };
+            let action = runtime.heap_action(place);
             return Some(runtime.heap.free(entry, action, &mut runtime.objects));
         }
         let block = freed_block(runtime, block);

@@ -6,7 +6,7 @@
 use crate::child::accesses::Unit;
 use crate::child::objects::ObjectRecord;
 use crate::child::outside::Wake;
-use crate::child::runtime::Runtime;
+use crate::child::runtime::{MemoryNote, Runtime};
 use crate::child::shared_memory::{self, COMPLETE, Cursor, LOST, REFUSED, write_loss};
 use crate::child::values::Noted;
 use raddle_model::{Event, Operation, Pick, ThreadId, Verdict};
@@ -48,6 +48,8 @@ pub(crate) struct RunData {
     pub(crate) values: Vec<Noted>,
     /// The values of steps before this one were dropped.
     pub(crate) values_from: u32,
+    /// Where the memory of objects comes from, if the run is shown.
+    pub(crate) memory: Vec<MemoryNote>,
     /// Memory that several threads touched.
     pub(crate) shared: Vec<Unit>,
     pub(crate) fingerprint: u64,
@@ -98,6 +100,7 @@ pub(crate) fn write(runtime: &mut Runtime) {
         && cursor.put(&runtime.outside.wakes)
         && cursor.put(runtime.values.as_ref().map_or(&[], |values| &values.noted[..]))
         && cursor.put(&shared)
+        && cursor.put(&runtime.memory)
         && cursor.put(&[
             summary.fingerprint,
             summary.rests,
@@ -131,6 +134,7 @@ pub(crate) fn read() -> Results {
             let wakes = cursor.get();
             let values = cursor.get();
             let shared = cursor.get();
+            let memory = cursor.get();
             let numbers: Vec<u64> = cursor.get();
             let [
                 fingerprint,
@@ -161,6 +165,7 @@ pub(crate) fn read() -> Results {
                 wakes,
                 values,
                 values_from: values_from as u32,
+                memory,
                 shared,
                 fingerprint,
                 rests,

@@ -4,7 +4,7 @@
 use crate::child::accesses::Accesses;
 use crate::child::fiber::Fiber;
 use crate::child::halt::Halt;
-use crate::child::heap::Heap;
+use crate::child::heap::{Action, Heap};
 use crate::child::objects::{Class, ObjectRecord, Objects, Robust};
 use crate::child::outside::Outside;
 use crate::child::shared_memory;
@@ -105,6 +105,23 @@ pub(crate) struct Runtime {
     pub(crate) halt: Option<Halt>,
     /// The values that steps read and write, if requested.
     pub(crate) values: Option<Box<Values>>,
+    /// Where the memory of objects comes from, if the run is shown.
+    pub(crate) memory: Vec<MemoryNote>,
+}
+
+/// The memory of an object. Plain data, so that it can be handed to another process.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct MemoryNote {
+    /// The number of the place where its block was allocated; of memory on a stack, an address in the function.
+    pub(crate) place: u64,
+    /// Bytes from the beginning of the block, or from the canonical frame address of the function.
+    pub(crate) offset: i64,
+    /// The bytes of the block.
+    pub(crate) size: u64,
+    pub(crate) object: u32,
+    /// 1 for memory on the heap, 0 for a stack.
+    pub(crate) is_heap: u32,
 }
 
 /// Aligned to its size, so that it never spans two pages, both of which every run would have to copy.
@@ -199,6 +216,7 @@ impl Runtime {
             wants_steps: false,
             halt: None,
             values: None,
+            memory: Vec::new(),
         };
         runtime.add_thread(Box::into_raw(Box::new(Fiber::new())), handle, false);
         let first = runtime.engine.next(&mut *runtime.strategy);
@@ -256,7 +274,32 @@ impl Runtime {
             return LocationId(0);
         }
         let stack = self.me().stack;
-        let key = self.callers.as_mut().map_or(address, |callers| callers.look(address, stack));
+        let thread = self.current.index();
+        let key = self.callers.as_mut().map_or(address, |callers| callers.look_at(thread, address, stack));
+        self.place_by(key, address)
+    }
+
+    /// The number of a place in the code that the thread which runs has been to before: who called it then is not known.
+    pub(crate) fn former_place(&mut self, address: usize) -> LocationId {
+        if let Some(callers) = &mut self.callers {
+            callers.latest.clear();
+        }
+        self.place_by(address as u64, address as u64)
+    }
+
+    /// An allocation or a free by the thread that runs.
+    pub(crate) fn heap_action(&mut self, place: usize) -> Action {
+        let location = if self.shows_stacks() { self.place(place) } else { LocationId(0) };
+        Action { thread: self.current, place, location }
+    }
+
+    /// Whether the stacks of the run are shown.
+    pub(crate) fn shows_stacks(&self) -> bool {
+        self.callers.as_ref().is_some_and(|callers| callers.shown.is_some())
+    }
+
+    /// The number of a place that `key` tells from others.
+    fn place_by(&mut self, key: u64, address: u64) -> LocationId {
         if let Some(number) = self.numbers.get(key) {
             return LocationId(number);
         }
@@ -286,7 +329,34 @@ impl Runtime {
     /// Creates an object at `address`.
     pub(crate) fn make(&mut self, address: u64, class: Class, value: u64) -> ObjectId {
         let name = self.name(address, class);
+        if self.shows_stacks() {
+            self.note_memory(address, class);
+        }
         self.objects.make(&mut self.engine, ObjectRecord { name, address, value, class })
+    }
+
+    /// Takes note of where the memory of a new object comes from.
+    fn note_memory(&mut self, address: u64, class: Class) {
+        if matches!(class, Class::Thread | Class::Token | Class::Descriptor) {
+            return;
+        }
+        let object = self.objects.made.len() as u32;
+        if let Some(block) = self.heap.holder(address as usize) {
+            let place = u64::from(block.allocated.location.0);
+            let offset = address as i64 - block.address as i64;
+            self.memory.push(MemoryNote { place, offset, size: block.size as u64, object, is_heap: 1 });
+            return;
+        }
+        let owner = self.threads.iter().position(|thread| thread.stack.holds(address as usize));
+        let stacks = self.callers.as_ref().and_then(|callers| callers.shown.as_ref());
+        let frames = owner.zip(stacks).and_then(|(owner, stacks)| stacks.threads.get(owner));
+        let Some(frame) = frames.and_then(|frames| frames.iter().find(|frame| frame.pointer > address))
+        else {
+            return;
+        };
+        // The canonical frame address is above the frame pointer and the return address.
+        let offset = address as i64 - (frame.pointer as i64 + 16);
+        self.memory.push(MemoryNote { place: frame.address, offset, size: 0, object, is_heap: 0 });
     }
 
     /// Returns the object that stands for a thread.

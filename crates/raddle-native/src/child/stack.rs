@@ -42,7 +42,7 @@ impl Extent {
         Extent { top: mark as usize, size }
     }
 
-    fn holds(&self, address: usize) -> bool {
+    pub(crate) fn holds(&self, address: usize) -> bool {
         (self.top.saturating_sub(self.size)..self.top).contains(&address)
     }
 }
@@ -55,6 +55,25 @@ pub(crate) struct Callers {
     pub(crate) latest: Vec<u64>,
     /// The code of the runtime, which is omitted.
     own: Range<u64>,
+    /// What else is looked at for a run that is shown.
+    pub(crate) shown: Option<ShownStacks>,
+}
+
+/// The stacks of a run that is shown.
+pub(crate) struct ShownStacks {
+    /// The code of the program.
+    code: Range<u64>,
+    /// For each thread the functions on its stack at its latest call into the runtime, from the inside out.
+    pub(crate) threads: Vec<Vec<StackFrame>>,
+}
+
+/// A function on a stack.
+#[derive(Clone, Copy)]
+pub(crate) struct StackFrame {
+    /// An address in the function, after a call.
+    pub(crate) address: u64,
+    /// Its frame pointer.
+    pub(crate) pointer: u64,
 }
 
 /// The maximum number of callers. There are fewer between a user's line and the system, even in tokio and
@@ -64,7 +83,50 @@ const MOST: usize = 24;
 impl Callers {
     /// Creates the callers of a run in which the runtime's code is in this range.
     pub(crate) fn new(own: Range<u64>) -> Callers {
-        Callers { all: Vec::new(), latest: Vec::new(), own }
+        Callers { all: Vec::new(), latest: Vec::new(), own, shown: None }
+    }
+
+    /// Of a run that is shown, in which the program's code is in the second range.
+    pub(crate) fn shown(own: Range<u64>, code: Range<u64>) -> Callers {
+        Callers { shown: Some(ShownStacks { code, threads: Vec::new() }), ..Callers::new(own) }
+    }
+
+    /// Looks as [`Callers::look`] does, and keeps the frames of `thread` if the run is shown.
+    pub(crate) fn look_at(&mut self, thread: usize, address: u64, stack: Extent) -> u64 {
+        let Some(shown) = &self.shown else { return self.look(address, stack) };
+        let code = shown.code.clone();
+        let here = 0_u8;
+        let gap = if code.contains(&address) {
+            None
+        } else {
+            user_call(&raw const here as usize, address, stack, &code)
+        };
+        let key = self.look(address, stack);
+        let mut frames: Vec<StackFrame> = Vec::new();
+        let mut pointer = frame();
+        if let Some(call) = gap.filter(|call| !self.latest.contains(call)) {
+            self.latest.insert(0, call);
+            frames.push(StackFrame { address: call, pointer: pointer as u64 });
+        } else if code.contains(&address) {
+            frames.push(StackFrame { address, pointer: pointer as u64 });
+        }
+        let from = frames.len().min(usize::from(gap.is_some()));
+        for &back in &self.latest[from.min(self.latest.len())..] {
+            if !stack.holds(pointer) {
+                break;
+            }
+            // SAFETY: `look` has read this word, which links the frames.
+            pointer = unsafe { *(pointer as *const usize) };
+            frames.push(StackFrame { address: back, pointer: pointer as u64 });
+        }
+        if let Some(shown) = &mut self.shown {
+            if shown.threads.len() <= thread {
+                shown.threads.resize(thread + 1, Vec::new());
+            }
+            shown.threads[thread] = frames;
+        }
+        // The way to the user's call is part of the place.
+        gap.map_or(key, |call| mix(key ^ call))
     }
 
     /// Finds the callers of `address` on this stack. Returns a number that distinguishes them from other
@@ -106,4 +168,32 @@ impl Callers {
         self.all.append(&mut self.latest);
         self.all.push(0);
     }
+}
+
+/// Returns where the program called into the library that has called the runtime: libraries keep no frame pointers, so that the
+/// function of the program is missing from the list. It is the first word above the return address of the library, which is
+/// somewhere above `here`, that lies in `code` after a call.
+fn user_call(here: usize, address: u64, stack: Extent, code: &Range<u64>) -> Option<u64> {
+    /// So many words of a library's own frames are looked at.
+    const MOST: usize = 256;
+    const WORD: usize = size_of::<usize>();
+    if !stack.holds(here) {
+        return None;
+    }
+    // SAFETY: what lies between this frame and the top of its stack is mapped.
+    let word = |at: usize| unsafe { *(at as *const u64) };
+    let limit = if stack.holds(frame()) { frame() } else { stack.top };
+    let first = here.next_multiple_of(WORD);
+    let entry =
+        (first..limit.min(stack.top - WORD)).step_by(WORD).filter(|&at| word(at) == address).last()?;
+    let above = (entry + WORD..limit.min(stack.top - WORD)).step_by(WORD).take(MOST);
+    above.map(word).find(|value| code.contains(value) && code.contains(&(value - 7)) && follows_call(*value))
+}
+
+/// Whether the instruction before an address is a call.
+fn follows_call(address: u64) -> bool {
+    // SAFETY: both ends lie in the code of the program, which is mapped.
+    let bytes = unsafe { *((address - 7) as *const [u8; 7]) };
+    let is_indirect = |at: usize| bytes[at] == 0xff && bytes[at + 1] & 0x38 == 0x10;
+    bytes[2] == 0xe8 || is_indirect(1) || is_indirect(4) || is_indirect(5)
 }

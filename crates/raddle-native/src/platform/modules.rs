@@ -21,6 +21,8 @@ pub(crate) struct Modules {
     parts: Vec<Part>,
     /// Invariant: sorted; the read-only ranges.
     constant: Vec<(u64, u64)>,
+    /// The code of the program itself.
+    code: Range<u64>,
 }
 
 impl Modules {
@@ -29,6 +31,8 @@ impl Modules {
         let text = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
         let mut parts: Vec<Part> = Vec::new();
         let mut constant = Vec::new();
+        let mut code = 0..0;
+        let program = std::fs::read_link("/proc/self/exe").unwrap_or_default();
         for line in text.lines() {
             let mut words = line.split_whitespace();
             let (Some(range), Some(rights)) = (words.next(), words.next()) else { continue };
@@ -37,6 +41,9 @@ impl Modules {
             let (Ok(begin), Ok(end)) = (u64::from_str_radix(begin, 16), u64::from_str_radix(end, 16)) else {
                 continue;
             };
+            if rights.contains('x') && program.as_os_str() == path {
+                code = if code.is_empty() { begin..end } else { code.start..end };
+            }
             if path.starts_with('/') && !rights.contains('w') {
                 constant.push((begin, end));
             }
@@ -55,7 +62,7 @@ impl Modules {
                 parts[index - 1].end = end.min(parts[index].begin);
             }
         }
-        Modules { parts, constant }
+        Modules { parts, constant, code }
     }
 
     /// Returns true if an address is in a read-only part of a file.
@@ -67,6 +74,11 @@ impl Modules {
     /// Returns true if an address is in one of the files, and so means the same in every run.
     pub(crate) fn contain(&self, address: u64) -> bool {
         self.part(address).is_some()
+    }
+
+    /// Returns the range of the program's own code.
+    pub(crate) fn code(&self) -> Range<u64> {
+        self.code.clone()
     }
 
     /// Returns whether an address is in code of the program: in a file other than the runtime and the libraries that

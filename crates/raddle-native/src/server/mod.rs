@@ -83,7 +83,7 @@ impl Server {
                 follow.begin(Rng::for_run(0, 0));
                 let follow = |_: &mut Server| -> Option<Box<dyn Strategy>> { Some(Box::new(follow.clone())) };
                 let points = self.setup.points;
-                let wanted = if *values { Wanted::Values } else { Wanted::Steps };
+                let wanted = if *values { Wanted::Details } else { Wanted::Steps };
                 let mut data =
                     match self.make_run(&follow, *random, points, Some(&Known::read(shared)), wanted)? {
                         Ok(data) => data,
@@ -189,6 +189,7 @@ impl Server {
 
     fn add_trace(&self, ran: &mut RunResult, data: &RunData, strategy: String, run: u64) {
         ran.trace = Some(Box::new(record::record(data, self.modules, &self.setup, strategy, run)));
+        ran.memory = record::memory(data, self.modules);
         ran.output = self.printed();
         ran.shared = self.known.packed();
     }

@@ -3,9 +3,10 @@
 use crate::child::interpose::access;
 use crate::child::objects::{Class, ObjectRecord};
 use crate::child::results::RunData;
+use crate::child::runtime::MemoryNote;
 use crate::child::{outside, shared_memory};
 use crate::platform::modules::Modules;
-use raddle_model::native::Setup;
+use raddle_model::native::{ObjectMemory, Setup};
 use raddle_model::{Cell, Format, FrontEnd, Gathered, NO_LOCATION, ObjectId, TraceFile, TraceStep, Values};
 
 /// Returns the latest run. The command line adds the program, because it knows the arguments.
@@ -63,6 +64,22 @@ fn values(data: &RunData, modules: &Modules) -> Values {
         }
     }
     Values { from: data.values_from, ..gathered.into_values() }
+}
+
+/// Where the memory of objects comes from, if that was noted.
+pub(crate) fn memory(whole: &RunData, modules: &Modules) -> Vec<ObjectMemory> {
+    let places: Vec<_> = whole.places_with_callers().collect();
+    let of = |note: &MemoryNote| {
+        let place = if note.is_heap == 1 {
+            let (address, callers) = (*places.get(note.place as usize)?)?;
+            modules.calls(address, callers)
+        } else {
+            modules.calls(note.place, &[])
+        };
+        let block = (note.is_heap == 1).then_some(note.size);
+        Some(ObjectMemory { object: note.object, place, offset: note.offset, block })
+    };
+    whole.memory.iter().filter_map(of).collect()
 }
 
 fn object(made: &ObjectRecord, modules: &Modules) -> String {

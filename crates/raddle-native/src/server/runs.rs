@@ -106,8 +106,13 @@ impl Server {
         runtime::with(|runtime| {
             runtime.accesses.races = self.setup.settings.races;
             runtime.wants_steps = wanted != Wanted::IfFailing;
-            runtime.values = (wanted == Wanted::Values).then(|| Box::new(Values::wanted()));
-            runtime.callers = self.setup.callers.then(|| Callers::new(self.modules.own()));
+            runtime.values =
+                matches!(wanted, Wanted::Values | Wanted::Details).then(|| Box::new(Values::wanted()));
+            let (own, code) = (self.modules.own(), self.modules.code());
+            runtime.callers = match wanted {
+                Wanted::Details => Some(Callers::shown(own, code)),
+                _ => self.setup.callers.then(|| Callers::new(own)),
+            };
         });
     }
 

@@ -70,6 +70,8 @@ pub(super) enum Wanted {
     Steps,
     /// Its steps and the values that they read and wrote.
     Values,
+    /// Also who called them, and where the memory of objects comes from.
+    Details,
 }
 
 impl Server {

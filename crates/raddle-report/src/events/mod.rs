@@ -18,6 +18,7 @@ use crate::run_text::verdict;
 use crate::values::{ShownValue, beside, told};
 use raddle_model::{
     Access, BlockReason, Failure, FrontEnd, Holding, Kind, LocationId, ObjectId, Operation, TraceFile,
+    is_address,
 };
 use std::collections::BTreeSet;
 
@@ -199,11 +200,15 @@ impl Timeline {
 
     /// Returns the text of a step: the statement of a lab program, otherwise a verb and its objects.
     pub fn statement(&self, event: &DisplayEvent) -> String {
+        self.statement_with(event, &|object| self.short_object(object))
+    }
+
+    fn statement_with(&self, event: &DisplayEvent, name: &dyn Fn(u32) -> String) -> String {
         let names_object = event.operation.kind.info().names_object;
         let most = if !self.names_first { usize::MAX } else { usize::from(names_object) };
         let mut objects: Vec<String> = match &event.values[..] {
             [] => {
-                let objects = event.operation.objects().map(|(object, _)| self.short_object(object.0));
+                let objects = event.operation.objects().map(|(object, _)| name(object.0));
                 objects.take(most).collect()
             }
             values => values.iter().map(ShownValue::text).collect(),
@@ -232,6 +237,26 @@ impl Timeline {
             text.push_str(&format!(" -> {answer}"));
         }
         text
+    }
+
+    /// The name of an object without where it was made and without an address.
+    pub fn brief_object(&self, object: u32) -> String {
+        names::brief_object(&self.object(object), object)
+    }
+
+    /// What a step does, without addresses.
+    pub fn brief_statement(&self, event: &DisplayEvent) -> String {
+        let mut event = event.clone();
+        for value in &mut event.values {
+            if is_address(names::short_object(&value.name)) {
+                value.name = self.brief_object(value.object);
+            }
+            for text in [&mut value.read, &mut value.written] {
+                // Which address a pointer has says nothing.
+                *text = text.take().filter(|text| !is_address(text));
+            }
+        }
+        self.statement_with(&event, &|object| self.brief_object(object))
     }
 
     /// Returns the objects that a step touches, by name, each with its access.

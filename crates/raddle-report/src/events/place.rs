@@ -1,5 +1,7 @@
 //! Source locations of steps, parsed from their texts.
 
+use raddle_model::{frames, user_frame};
+
 /// A parsed location of a failure file.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Place {
@@ -17,22 +19,12 @@ pub struct Place {
     pub statement: Option<String>,
 }
 
-/// The text between a function and the one that it was inlined into.
-const INLINED: &str = ", inlined into ";
-
-/// The text between a function and its caller.
-const CALLED: &str = ", called by ";
-
-/// The text between a user function and the library function that it calls.
-const CALLING: &str = ", in ";
-
 /// The beginning of an Erlang location that names the patterns of a receive.
 const RECEIVE: &str = "receive ";
 
 impl Place {
-    /// Parses `line 7: lock m` of the lab, `push at stack.c:12, inlined into main at main.c:3` of pthreads
-    /// programs (the innermost function counts, also for callers) and `src/lib.rs:12:5` of Rust tests.
-    /// Anything else has only its text.
+    /// Understands `line 7: lock m` of the lab, `push at stack.c:12, inlined into main at main.c:3` of pthreads programs (the
+    /// innermost function of the user counts) and `src/lib.rs:12:5` of Rust tests. Of anything else there is only the text.
     pub fn parse(text: &str) -> Place {
         let mut place = Place { text: text.to_owned(), ..Place::default() };
         let of_the_lab = text.strip_prefix("line ").and_then(|rest| rest.split_once(": "));
@@ -42,41 +34,39 @@ impl Place {
             (place.line, place.statement) = (Some(line), Some(statement.to_owned()));
             return place;
         }
-        let inner =
-            [CALLED, INLINED].iter().fold(text, |text, before| text.split(before).next().unwrap_or(text));
-        let (function, spot) =
-            inner.rsplit_once(" at ").map_or((None, inner), |(function, spot)| (Some(function), spot));
-        let Some((before, last)) = spot.rsplit_once(':') else { return place };
-        let Ok(last) = last.parse() else { return place };
-        let with_column = before.rsplit_once(':').and_then(|(file, line)| Some((file, line.parse().ok()?)));
-        let (file, line, column) = match with_column {
-            Some((file, line)) => (file, line, Some(last)),
-            None => (before, last, None),
-        };
-        place.function = function.map(str::to_owned);
-        (place.file, place.line, place.column) = (Some(file.to_owned()), Some(line), column);
+        let frame = user_frame(text);
+        if frame.line.is_some() {
+            place.function = frame.function.map(str::to_owned);
+            (place.file, place.line, place.column) =
+                (frame.file.map(str::to_owned), frame.line, frame.column);
+        }
         place
     }
 
+    /// Returns true if no function of the location is the user's.
+    pub fn is_library(&self) -> bool {
+        self.statement.is_none() && frames(&self.text).all(|frame| frame.is_library())
+    }
+
     /// Returns the files and lines without functions: `stack.h:31 < main.c:52` for a function that was inlined or called, the
-    /// innermost first, and `lib.rs:3 in Mutex::lock` for a line of the user that calls a library. For a statement of the lab it
-    /// is `line 7`.
-    pub fn lines(&self) -> String {
+    /// innermost first. Lines of libraries are left out unless `all` are wanted or no other is known. For a statement of the
+    /// lab it is `line 7`.
+    pub fn lines(&self, all: bool) -> String {
         if self.statement.is_some() {
             return self.short();
         }
         if let Some((_, line)) = self.text.strip_prefix(RECEIVE).and_then(|rest| rest.rsplit_once(" at ")) {
             return line.to_owned();
         }
-        let frames = self.text.split(INLINED).flat_map(|frame| frame.split(CALLED));
-        let frames = frames.map(|frame| match frame.rsplit_once(" at ") {
-            Some((function, line)) => match function.split_once(CALLING) {
-                Some((_, called)) => format!("{line} in {called}"),
-                None => line.to_owned(),
-            },
-            None => frame.to_owned(),
-        });
-        frames.collect::<Vec<_>>().join(" < ")
+        let all = all || self.is_library();
+        let shown = frames(&self.text).filter(|frame| all || !frame.is_library());
+        shown.map(|frame| frame.place()).collect::<Vec<_>>().join(" < ")
+    }
+
+    /// Returns the function of a library that the shown line calls: `Mutex::lock`.
+    pub fn called(&self) -> Option<&str> {
+        let inner = frames(&self.text).take_while(|frame| frame.is_library()).last()?;
+        inner.function.filter(|_| !self.is_library())
     }
 
     /// Returns `stack.c:12` or `line 7`, as short as possible; otherwise the text.
@@ -113,10 +103,12 @@ mod tests {
             parts("src/lib.rs:12:5"),
             (None, owned("src/lib.rs"), Some(12), Some(5), "lib.rs:12".to_owned())
         );
-        let lines = |text: &str| Place::parse(text).lines();
+        let lines = |text: &str| Place::parse(text).lines(false);
         assert_eq!(lines("push at a.h:3, inlined into main at b.c:7"), "a.h:3 < b.c:7");
         assert_eq!(lines("push at a.h:3, called by main at b.c:7"), "a.h:3 < b.c:7");
-        assert_eq!(lines("count, in Mutex::lock at a.rs:3"), "a.rs:3 in Mutex::lock");
+        let called = Place::parse("Mutex::lock at <std>/mutex.rs:30, called by count at a.rs:3");
+        assert_eq!((called.lines(false), called.called()), ("a.rs:3".to_owned(), Some("Mutex::lock")));
+        assert_eq!(called.lines(true), "<std>/mutex.rs:30 < a.rs:3");
         assert_eq!(lines("receive {ok, in , X} at race.erl:14"), "race.erl:14");
         assert_eq!(lines("line 7: x = 1"), "line 7");
         assert_eq!(lines("src/lib.rs:12:5"), "src/lib.rs:12:5");

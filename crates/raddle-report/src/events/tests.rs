@@ -1,6 +1,7 @@
 use super::*;
 use raddle_model::{
-    Blocked, Environment, FrontEnd, LocationId, ObjectId, Settings, ThreadId, TraceStep, Values, Verdict,
+    Blocked, Details, Environment, FrontEnd, LocationId, ObjectId, Settings, ThreadId, TraceStep, Values,
+    Verdict,
 };
 
 /// Returns a run of `(thread, kind, objects)`; every step has the location with its thread's number.
@@ -41,6 +42,7 @@ pub(crate) fn run(threads: &[&str], steps: &[(u32, Kind, &[u32])]) -> TraceFile 
         steps: steps.iter().map(step).collect(),
         picks: Vec::new(),
         values: Values::default(),
+        details: Details::default(),
     }
 }
 

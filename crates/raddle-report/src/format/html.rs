@@ -7,6 +7,7 @@ use super::escaped;
 use crate::events::{DisplayEvent, EdgeKind, Span, Timeline};
 use crate::failure_report::{FailureReport, PairRole};
 use crate::operations::verb;
+use crate::run_text::names::folded;
 use raddle_model::{Kind, Touch};
 use serde_json::{Value, json};
 
@@ -52,7 +53,9 @@ fn data(report: &FailureReport) -> Value {
     let headline = report.headline().strip_prefix(&kind).unwrap_or(report.headline());
     let happened =
         [&report.failing.message[..], &[String::new(), format!("Found in {}.", report.found)]].concat();
-    let reason = [&report.why[..], &report.notes].concat();
+    let short = report.details.reason.as_ref().map_or(&[][..], |reason| &reason.why);
+    let why = if report.why.is_empty() { short } else { &report.why };
+    let reason = [why, &report.notes].concat();
     let number = |role: PairRole| PairRole::ALL.iter().position(|known| *known == role).unwrap_or(0) as u32;
     let pairs = report.pairs.iter().flat_map(|pair| [pair.first, pair.second, number(pair.role)]);
     json!({
@@ -100,7 +103,7 @@ fn run(report: &FailureReport, timeline: &Timeline) -> Value {
     let places = timeline.places.iter().map(|place| {
         let statement = place.statement.as_deref().unwrap_or("");
         let index = source(place.file.as_deref(), place.line);
-        json!([place.text, place.short(), index, place.line.unwrap_or(0), statement])
+        json!([folded(&place.text), place.short(), index, place.line.unwrap_or(0), statement])
     });
     let places: Vec<Value> = places.chain([json!(["?", "?", -1, 0, ""])]).collect();
     let place = |index: usize| index.min(places.len() - 1);

@@ -61,8 +61,10 @@ fn result(report: &FailureReport) -> Value {
     let run = &report.failing;
     let last = report.last().and_then(|step| run.events.get(step as usize));
     let mut message = run.message.join("\n");
-    if !report.why.is_empty() {
-        message = format!("{message}\n\n{}", report.why.join("\n"));
+    let reason = report.details.reason.as_ref().map_or(&[][..], |reason| &reason.why);
+    let why = if report.why.is_empty() { reason } else { &report.why };
+    if !why.is_empty() {
+        message = format!("{message}\n\n{}", why.join("\n"));
     }
     let mut result = json!({
         "ruleId": rule(report.kind()),
@@ -81,10 +83,11 @@ fn result(report: &FailureReport) -> Value {
     result
 }
 
-/// Returns the steps of the pairs, each once. Two of them may have the same location in a loop; their numbers
-/// distinguish them, since the standard allows no equal ones.
+/// The steps of the pairs and the waits of a deadlock, each once. Two of them may be the same place in a loop; their numbers tell them apart, since the standard
+/// wants no two equal ones.
 fn related(report: &FailureReport) -> Vec<Value> {
-    let steps: BTreeSet<u32> = report.pairs.iter().flat_map(|pair| [pair.first, pair.second]).collect();
+    let pairs = report.pairs.iter().flat_map(|pair| [pair.first, pair.second]);
+    let steps: BTreeSet<u32> = pairs.chain(report.waits()).collect();
     let events = steps.into_iter().filter_map(|step| Some((step, report.failing.events.get(step as usize)?)));
     let numbered = events.map(|(step, event)| {
         let mut location = location(&report.failing, event);

@@ -2,8 +2,8 @@ use super::*;
 use crate::events::Timeline;
 use crate::failure_report::{ConflictPair, FailureReport, PairRole, Source};
 use raddle_model::{
-    Access, BlockReason, Blocked, Cell, Environment, Failure, Format, FrontEnd, Kind, LocationId, ObjectId,
-    Operation, Settings, ThreadId, TraceFile, TraceStep, Values, Verdict,
+    Access, BlockReason, Blocked, Cell, Details, Environment, Failure, Format, FrontEnd, Kind, LocationId,
+    ObjectId, Operation, Settings, ThreadId, TraceFile, TraceStep, Values, Verdict,
 };
 use serde_json::Value;
 
@@ -62,6 +62,7 @@ fn file() -> TraceFile {
         steps,
         picks: Vec::new(),
         values: Values::default(),
+        details: Details::default(),
     }
 }
 
@@ -73,6 +74,7 @@ fn report(name: &str) -> FailureReport {
     report.passing = Some(Timeline::of(&TraceFile { verdict: Verdict::Passed, ..file }));
     report.pairs.push(ConflictPair { first: 9, second: 14, role: PairRole::Swap });
     report.why.push("swap them and the run passes.".to_owned());
+    report.find_relevant();
     report
         .sources
         .push(Source { name: "src/a b.rs".into(), text: format!("fn main() {{ /* {name} */ }}\n") });
@@ -142,7 +144,7 @@ fn junit_is_one_failed_case() {
     }
     for (tag, part) in [
         (2, "name=\"transfers\" classname="),
-        (2, "file=\"src/a b.rs\" line=\"30\""),
+        (2, "file=\"src/a b.rs\" line=\"12\""),
         (3, "message=\"deadlock: 2 threads wait"),
         (3, "type=\"deadlock\""),
     ] {
@@ -202,7 +204,7 @@ fn sarif_can_be_compared() {
     let result = &log["runs"][0]["results"][0];
     let related = result["relatedLocations"].as_array().expect("a list");
     let ids: Vec<u64> = related.iter().filter_map(|location| location["id"].as_u64()).collect();
-    assert_eq!(ids, [4, 5, 10, 11, 15]);
+    assert_eq!(ids, [4, 5, 10, 11, 14, 15]);
     assert!(
         result["partialFingerprints"].as_object().is_some_and(|prints| prints.values().all(Value::is_string))
     );
@@ -273,46 +275,45 @@ fn json_tells_every_step() {
 }
 
 #[test]
-fn a_terminal_shows_the_steps_around_switches() {
+fn a_terminal_shows_the_steps_that_matter() {
     let expected = "\
-transfers: run 3 of seed 7 under pos
-
-step  main                              workerm
-   1  read count at src/a b.rs:12:5
-   2  read count at src/a b.rs:12:5
-      ... 6 steps
-   9  read count at src/a b.rs:12:5
-  10* lock m at src/a b.rs:12:5 [m]
-  11                                    lock n at src/a b.rs:30:9 [n]
-  12                                    unlock n, locked at src/a b.rs:30:9
-  13                                    lock n at src/a b.rs:30:9 [n]
-      waits: lock n at src/a b.rs:12:5
-    *                                   waits: lock m at src/a b.rs:30:9
-
-* if these two steps change places, the run passes
-
 deadlock: 2 threads wait and none can go on
-  main waits for mutex n, held by workerm; src/a b.rs:12:5
-  workerm waits for mutex m, held by main; src/a b.rs:30:9
-  each waits for the next: main -> workerm -> main
-  workerm took n; src/a b.rs:30:9
-  main took m; src/a b.rs:12:5
+
+  main --n--> workerm --m--> main
+
+  main waits at src/a b.rs:12:5 for mutex n, which workerm took at src/a
+    b.rs:30:9
+  workerm waits at src/a b.rs:30:9 for mutex m, which main took at src/a
+    b.rs:12:5
+
+     main                            workerm
+ 10* lock m         src/a b.rs:12:5
+ 13                                  lock n         src/a b.rs:30:9
+     waits: lock n  src/a b.rs:12:5
+   *                                 waits: lock m  src/a b.rs:30:9
+
+11 steps that do not matter are hidden (--full).
 
 swap them and the run passes.
 ";
-    assert_eq!(text(&report("m"), Terminal { width: 80, most: 10, ..Terminal::default() }), expected);
+    assert_eq!(text(&report("m"), Terminal { width: 80, ..Terminal::default() }), expected);
 }
 
 #[test]
 fn a_narrow_terminal_loses_columns_but_no_locations() {
     let narrow = text(&report("m"), Terminal::of_width(33));
     for part in [
-        "\nstep  thread   statement\n   1  main     read count at src/a b.rs:12:5\n",
-        "\n  10* main     lock m at src/a b.rs:12:5 [m]\n",
-        "\n  main waits for mutex n, held\n    by workerm; src/a b.rs:12:5\n",
+        "\n 10* main     lock m         src/a b.rs:12:5\n",
+        "\n     main     waits: lock n  src/a b.rs:12:5\n",
+        "\n  main waits at src/a b.rs:12:5\n    for mutex n, which workerm\n",
     ] {
         assert!(narrow.contains(part), "{part}: {narrow}");
     }
+    let full = text(&report("m"), Terminal { full: true, ..Terminal::of_width(33) });
+    assert!(
+        full.contains("\nstep  thread   statement\n   1  main     read count at src/a b.rs:12:5\n"),
+        "{full}"
+    );
 }
 
 #[test]
@@ -320,7 +321,7 @@ fn colours_are_only_where_they_are_wanted() {
     let plain = text(&report(NASTY), Terminal::default());
     assert!(!plain.contains('\x1b') && !plain.contains('\u{1}'), "{plain:?}");
     let coloured = text(&report("m"), Terminal { colours: true, ..Terminal::default() });
-    assert!(coloured.contains("\x1b[36mlock m at src/a b.rs:12:5 [m]\x1b[0m"), "{coloured}");
+    assert!(coloured.contains("\x1b[36mlock m         src/a b.rs:12:5\x1b[0m"), "{coloured}");
     let without =
         ["\x1b[36m", "\x1b[33m", "\x1b[0m"].iter().fold(coloured, |text, code| text.replace(code, ""));
     assert_eq!(without, text(&report("m"), Terminal::default()), "colours take no room");
@@ -369,7 +370,8 @@ fn values_are_told_in_all_formats() {
     file.verdict = Verdict::Failed { failure };
     let report = FailureReport::of(&file);
     let told = ["write m.part = -1", "update n null -> 0x10", "update n = 0x10, unchanged"];
-    for shown in [text(&report, Terminal::default()), junit(&report).replace("&gt;", ">")] {
+    let full = Terminal { full: true, ..Terminal::default() };
+    for shown in [text(&report, full), junit(&report).replace("&gt;", ">")] {
         assert!(told.iter().all(|told| shown.contains(told)), "{shown}");
     }
     let events = &parsed(&json(&report))["run"]["events"];

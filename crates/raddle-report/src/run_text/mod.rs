@@ -6,18 +6,27 @@
 //! step with a statement is displayed as the statement, other steps with a verb, objects and a location.
 
 mod assumptions;
+pub(crate) mod brief;
 mod cell;
+mod columns;
 pub(crate) mod names;
+mod picture;
+mod relevant;
 mod steps;
 mod verdict;
+mod wait_for;
 
 pub use assumptions::assumptions;
 pub use cell::statement;
 pub use verdict::{sentences, verdict};
 
-pub(crate) use steps::{plain, table};
+pub(crate) use columns::columns;
+pub(crate) use relevant::relevant;
+pub(crate) use steps::{plain, plain_steps, table};
+pub(crate) use wait_for::taken;
 
 use crate::events::Timeline;
+use crate::failure_report::FailureReport;
 use crate::text::{count, plural};
 use names::Names;
 use raddle_model::TraceFile;
@@ -28,8 +37,6 @@ use std::fmt::Write;
 pub struct RunContext<'a> {
     /// The output of the program.
     pub output: &'a str,
-    /// The calling line of each library operation, otherwise empty. Steps at the end may be missing.
-    pub callers: &'a [String],
 }
 
 /// The device that the text is written for.
@@ -44,11 +51,31 @@ pub struct Terminal {
     pub most: usize,
     /// The number of steps before and after each switch that are displayed of a longer run.
     pub around: usize,
+    /// Whether all steps are shown, with addresses.
+    pub full: bool,
+    /// Whether functions of libraries are shown.
+    pub all_frames: bool,
+    /// How to see the steps that are hidden.
+    pub hint: &'static str,
 }
+
+/// The [`Terminal::hint`] of commands that have this option.
+const OPTION: &str = "--full";
+
+/// The [`Terminal::hint`] where there are no options.
+pub const REPORT: &str = "`raddle report FILE --full` shows them";
 
 impl Default for Terminal {
     fn default() -> Terminal {
-        Terminal { width: 100, colours: false, around: 2, most: 120 }
+        Terminal {
+            width: 100,
+            colours: false,
+            around: 2,
+            most: 40,
+            full: false,
+            all_frames: false,
+            hint: OPTION,
+        }
     }
 }
 
@@ -59,21 +86,25 @@ impl Terminal {
     }
 }
 
-/// Returns the steps, the failure and the output of the program.
+/// Returns the report of a run: what was wrong, why, the steps that matter, and what the program printed.
 pub fn run(file: &TraceFile, context: RunContext<'_>, terminal: Terminal) -> String {
-    let mut out = steps(file, context, terminal);
-    out.push('\n');
-    for line in verdict(file).into_iter().chain(assumptions(file)) {
+    let mut out = crate::format::text(&FailureReport::of(file), terminal);
+    let assumptions = assumptions(file);
+    if !assumptions.is_empty() {
+        out.push('\n');
+    }
+    for line in assumptions {
         let _ = writeln!(out, "{line}");
     }
-    out.push_str(&printed(context.output));
+    let brief = if terminal.full { context.output.to_owned() } else { brief::output(file, context.output) };
+    out.push_str(&printed(&brief));
     out
 }
 
-/// Returns the steps thread by thread, with time going down, each with its objects, values and location.
-/// Steps of a test's harness are omitted.
-pub fn steps(file: &TraceFile, context: RunContext<'_>, terminal: Terminal) -> String {
-    table(&Timeline::of(file), context.callers, &[], terminal)
+/// Returns all steps thread by thread, time going down, each with its objects, values and location. Steps of a test's harness
+/// are left out.
+pub fn steps(file: &TraceFile, terminal: Terminal) -> String {
+    table(&Timeline::of(file), &file.details, &[], None, terminal)
 }
 
 /// Returns the output of a program, indented, below a blank line and a title; empty if there was none.

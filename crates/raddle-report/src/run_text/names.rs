@@ -1,6 +1,8 @@
 //! The names of threads, objects and locations of a file.
 
-use raddle_model::{LocationId, ObjectId, ThreadId, TraceFile};
+use raddle_model::{
+    CALLED, INLINED, LocationId, ObjectId, ThreadId, TraceFile, frames, is_address, user_frame,
+};
 
 /// The thread that a test's harness runs on.
 pub(crate) const HARNESS: u32 = 0;
@@ -42,6 +44,16 @@ impl Names<'_> {
         self.0.locations.get(location.index()).cloned().unwrap_or_else(|| format!("location {}", location.0))
     }
 
+    /// A location without the functions of libraries, unless there are no others.
+    pub(crate) fn folded(&self, location: LocationId) -> String {
+        folded(&self.location(location))
+    }
+
+    /// The name of an object in a sentence, without where it was made and without an address.
+    pub(crate) fn brief_object(&self, object: ObjectId) -> String {
+        brief_object(&self.object(object), object.0)
+    }
+
     /// Returns the thread of a test's harness, if the run is one of a test.
     pub(crate) fn harness(&self) -> Option<u32> {
         self.0.environment.test.is_some().then_some(HARNESS)
@@ -52,4 +64,40 @@ impl Names<'_> {
 pub(crate) fn short_object(name: &str) -> &str {
     let name = name.split(" made at ").next().unwrap_or(name);
     name.strip_suffix(", a thread").unwrap_or(name)
+}
+
+/// The name of an object without where it was made. One that is known only by its address is called by its number.
+pub(crate) fn brief_object(name: &str, number: u32) -> String {
+    let short = short_object(name);
+    if is_address(short) { format!("memory #{number}") } else { short.to_owned() }
+}
+
+/// The user's line of a location.
+pub(crate) fn place(names: &Names<'_>, location: LocationId) -> String {
+    let text = names.location(location);
+    match text.split_once(": ").filter(|(line, _)| line.starts_with("line ")) {
+        Some((line, _)) => line.to_owned(),
+        None => user_frame(&text).place().to_owned(),
+    }
+}
+
+/// The text of a location without the functions of libraries, unless there are no others.
+pub(crate) fn folded(text: &str) -> String {
+    if frames(text).all(|frame| frame.is_library()) {
+        return user_frame(text).text.to_owned();
+    }
+    let between = if text.contains(CALLED) { CALLED } else { INLINED };
+    let mut shown: Vec<String> = Vec::new();
+    let mut called = None;
+    for frame in frames(text) {
+        match (frame.function, called) {
+            _ if frame.is_library() => called = frame.function,
+            // The line of the user calls a library, where the step is.
+            (Some(function), Some(called)) if shown.is_empty() => {
+                shown.push(format!("{function}, in {called} at {}", frame.place()));
+            }
+            _ => shown.push(frame.text.to_owned()),
+        }
+    }
+    shown.join(between)
 }

@@ -6,6 +6,7 @@ use crate::events::Timeline;
 use crate::failure_report::{ConflictPair, PairRole};
 use crate::table::length;
 use crate::text::plural;
+use raddle_model::Details;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -24,19 +25,18 @@ enum Columns {
     Shared(usize),
 }
 
-/// Returns the steps of `run`. Those of `pairs` are marked.
+/// Returns the steps of `run`, or those of `only`. Those of `pairs` are marked.
 pub(crate) fn table(
     run: &Timeline,
-    callers: &[String],
+    details: &Details,
     pairs: &[ConflictPair],
+    only: Option<&[usize]>,
     terminal: Terminal,
 ) -> String {
-    let (lines, held) = (lines(run, pairs, terminal), run.held());
+    let (lines, held) = (lines(run, pairs, only, terminal), run.held());
     let shown = lines.iter().filter_map(|line| if let Line::Step(step) = line { Some(*step) } else { None });
-    let cells = shown.map(|step| {
-        let caller = callers.get(step).map_or("", |line| line);
-        (step, cell(run, &run.events[step], caller, &held[step]))
-    });
+    let cells =
+        shown.map(|step| (step, cell(run, &run.events[step], details.caller(step), &held[step], terminal)));
     let cells: BTreeMap<usize, String> = cells.collect();
     let number = run.executed.to_string().len().max(4);
     let columns = columns(run, &cells, terminal.width.saturating_sub(number));
@@ -110,18 +110,21 @@ fn columns(run: &Timeline, cells: &BTreeMap<usize, String>, room: usize) -> Colu
 
 /// Selects all steps of the program if they are few enough; otherwise those around switches, at both ends,
 /// and those of pairs.
-fn lines(run: &Timeline, pairs: &[ConflictPair], terminal: Terminal) -> Vec<Line> {
+fn lines(run: &Timeline, pairs: &[ConflictPair], only: Option<&[usize]>, terminal: Terminal) -> Vec<Line> {
     let is_marked = |step: usize| mark(pairs, step) != ' ';
     let is_harness = |step: &usize| Some(run.events[*step].thread) == run.harness;
-    let steps: Vec<usize> =
-        (0..run.events.len()).filter(|step| !is_harness(step) || is_marked(*step)).collect();
-    let is_shown = if steps.len() <= terminal.most {
+    let steps: Vec<usize> = match only {
+        Some(only) => only.to_vec(),
+        None => (0..run.events.len()).filter(|step| !is_harness(step) || is_marked(*step)).collect(),
+    };
+    let is_shown = if terminal.full || steps.len() <= terminal.most {
         vec![true; steps.len()]
     } else {
         around_switches(run, &steps, &is_marked, terminal.around)
     };
     let many = is_shown.iter().filter(|&&shown| shown).count();
-    let (mut seen, omitted) = (0, many.saturating_sub(terminal.most));
+    let most = if terminal.full { usize::MAX } else { terminal.most };
+    let (mut seen, omitted) = (0, many.saturating_sub(most));
     let mut lines: Vec<Line> = Vec::new();
     for (&step, shown) in steps.iter().zip(is_shown) {
         seen += usize::from(shown);
@@ -134,6 +137,19 @@ fn lines(run: &Timeline, pairs: &[ConflictPair], terminal: Terminal) -> Vec<Line
         }
     }
     lines
+}
+
+/// Returns the steps of the program without those of libraries, unless there are no others. What a runtime does after the last
+/// step of the user is left out with them.
+pub(crate) fn plain_steps(run: &Timeline) -> Vec<usize> {
+    let of_the_test = |step: &usize| Some(run.events[*step].thread) != run.harness;
+    let is_users = |step: &usize| {
+        let event = &run.events[*step];
+        !event.executed || run.place(event).is_none_or(|place| !place.is_library())
+    };
+    let all: Vec<usize> = (0..run.events.len()).filter(of_the_test).collect();
+    let users: Vec<usize> = all.iter().copied().filter(is_users).collect();
+    if users.is_empty() { all } else { users }
 }
 
 fn around_switches(
@@ -168,7 +184,7 @@ fn around_switches(
 }
 
 /// Returns the mark of a relevant step.
-fn mark(pairs: &[ConflictPair], step: usize) -> char {
+pub(super) fn mark(pairs: &[ConflictPair], step: usize) -> char {
     let roles = pairs.iter().filter(|pair| [pair.first, pair.second].contains(&(step as u32)));
     match roles.map(|pair| pair.role).min() {
         Some(PairRole::Swap) => '*',
@@ -179,7 +195,7 @@ fn mark(pairs: &[ConflictPair], step: usize) -> char {
 }
 
 /// Returns a text in the color of a thread.
-fn colour(text: &str, thread: u32, terminal: Terminal) -> String {
+pub(super) fn colour(text: &str, thread: u32, terminal: Terminal) -> String {
     const COLOURS: [u8; 6] = [36, 33, 35, 32, 34, 31];
     if !terminal.colours {
         return text.to_owned();

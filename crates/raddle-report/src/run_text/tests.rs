@@ -4,7 +4,7 @@ use crate::failure_report::FailureReport;
 use crate::format::text;
 use raddle_model::{
     Access, BlockReason, Blocked, Cell, Failure, Format, FrontEnd, Kind, LocationId, MemoryOrder, Minimized,
-    ObjectId, Operation, Panicked, RacingAccess, ThreadId, TraceStep, Value, Verdict,
+    ObjectId, Operation, Panicked, RacingAccess, Reason, ThreadId, TraceStep, Value, Verdict,
 };
 
 fn shown(file: &TraceFile) -> String {
@@ -76,18 +76,18 @@ fn runs() -> Vec<(TraceFile, Vec<String>)> {
 #[test]
 fn a_statement_is_shown_behind_its_line() {
     let expected = "\
-step  A                      B
-   1  line 3: lock m [m]
-   2                         line 7: lock n [n]
-      waits: line 4: lock n
-                             waits: line 8: lock m
-
 deadlock: 2 threads wait and none can go on
-  A waits for mutex n, held by B; line 4: lock n
-  B waits for mutex m, held by A; line 8: lock m
-  each waits for the next: A -> B -> A
-  B took n; line 7: lock n
-  A took m; line 3: lock m
+
+  A --n--> B --m--> A
+
+  A waits at line 4 for mutex n, which B took at line 7
+  B waits at line 8 for mutex m, which A took at line 3
+
+     A                      B
+  1  lock m         line 3
+  2                         lock n         line 7
+     waits: lock n  line 4
+                            waits: lock m  line 8
 ";
     assert_eq!(shown(&runs()[0].0), expected);
 }
@@ -95,43 +95,52 @@ deadlock: 2 threads wait and none can go on
 #[test]
 fn other_steps_are_shown_with_objects_and_lines() {
     let expected = "\
-step  A                                B
-   1  lock m at lock.h:3 < a.c:12 [m]
-   2                                   lock n at a.c:22 [n]
-      waits: lock n at a.c:13
-                                       waits: lock m at a.c:23
-
 deadlock: 2 threads wait and none can go on
-  A waits for mutex n, held by B; forth at a.c:13
-  B waits for mutex m, held by A; back at a.c:23
-  each waits for the next: A -> B -> A
-  B took n; back at a.c:22
-  A took m; take at lock.h:3, inlined into forth at a.c:12
+
+  A --n--> B --m--> A
+
+  A waits at a.c:13 for mutex n, which B took at a.c:22
+  B waits at a.c:23 for mutex m, which A took at lock.h:3
+
+     A                        B
+  1  lock m         lock.h:3
+  2                           lock n         a.c:22
+     waits: lock n  a.c:13
+                              waits: lock m  a.c:23
 ";
-    assert_eq!(shown(&runs()[1].0), expected);
+    let native = &runs()[1].0;
+    assert_eq!(shown(native), expected);
+    let full = run(native, RunContext::default(), Terminal { full: true, ..Terminal::of_width(120) });
+    assert!(full.contains("   1  lock m at lock.h:3 < a.c:12 [m]\n"), "{full}");
     let rust = shown(&runs()[2].0);
-    let parts = ["   1  lock #0 at src/lib.rs:3:9 [#0]\n", "\n  A took #0; src/lib.rs:3:9\n"];
+    let parts = [
+        "  1  lock #0         src/lib.rs:3:9\n",
+        ", which A took at src/lib.rs:3:9\n",
+        "`#0`: made at src/lib.rs:1:9\n",
+    ];
     assert!(parts.iter().all(|part| rust.contains(part)), "{rust}");
 }
 
 #[test]
 fn steps_of_a_library_are_shown_with_their_caller() {
     let (file, callers) = &runs()[3];
+    let mut file = file.clone();
+    file.details.set_callers(callers);
     let expected = "\
+assertion: error: badmatch at race.erl:14, process test
+
 step  process  statement
    1  test     spawn at race.erl:14
    2  <0.9.0>  write count at race.erl:9 (ets.erl:30)
    3  <0.9.0>  send mailbox of test at ets.erl:30
    4  test     receive mailbox of test at race.erl:14
 
-assertion: error: badmatch; process test, receive {ok, X} at race.erl:14
-
 It printed:
   one
   two
 ";
-    let context = RunContext { output: "one\ntwo\n", callers };
-    assert_eq!(run(file, context, Terminal::of_width(60)), expected);
+    let context = RunContext { output: "one\ntwo\n" };
+    assert_eq!(run(&file, context, Terminal::of_width(60)), expected);
 }
 
 /// Returns the lines of a table of steps.
@@ -140,29 +149,85 @@ fn rows(text: &str) -> Vec<&str> {
 }
 
 #[test]
-fn a_report_has_the_same_steps_and_the_same_end() {
-    for (file, callers) in runs() {
+fn a_report_is_the_same_from_a_run_and_from_a_file() {
+    for (mut file, callers) in runs() {
+        file.details.set_callers(&callers);
         for width in [30, 70, 200] {
-            let context = RunContext { output: "", callers: &callers };
             let terminal = Terminal { width, ..Terminal::default() };
-            let run = run(&file, context, terminal);
-            let report = FailureReport { callers: callers.clone(), ..FailureReport::of(&file) };
-            let shown = text(&report, terminal);
-            assert_eq!(rows(&shown), rows(&run), "{}", file.front_end);
-            assert!(rows(&run).len() > file.steps.len(), "{run}");
+            let report = FailureReport::of(&file);
+            assert_eq!(text(&report, terminal), run(&file, RunContext::default(), terminal));
             assert_eq!(report.failing.message, verdict(&file));
         }
     }
 }
 
 #[test]
+fn the_reason_comes_first_and_hides_what_does_not_matter() {
+    let steps: &[(u32, Kind, &[u32])] = &[
+        (0, Kind::Spawn, &[]),
+        (1, Kind::Read, &[0]),
+        (2, Kind::Read, &[0]),
+        (2, Kind::Write, &[0]),
+        (1, Kind::Read, &[1]),
+        (1, Kind::Write, &[0]),
+        (0, Kind::Read, &[0]),
+    ];
+    let mut file = failed(tests::run(&["A", "B", "C"], steps), assertion("assertion `m == 2` failed"));
+    file.details.starts = names(&["", "add", "add"]);
+    file.details.reason = Some(Reason {
+        why: names(&["B read 0 before C wrote 1.", "If C's write comes first, the run passes."]),
+        kind: Some("atomicity violation".into()),
+        depth: Some(2),
+        swapped: vec![(1, 3)],
+        sufficient: vec![(1, 3), (3, 5), (90, 91)],
+    });
+    let expected = "\
+assertion `m == 2` failed at src/t.rs:1:5, thread A
+
+Why: B read 0 before C wrote 1.
+     If C's write comes first, the run passes.    atomicity violation, depth 2
+
+     B add                  C add
+  2* read m   src/t.rs:2:5
+  3                         read m   src/t.rs:3:5
+  4*                        write m  src/t.rs:3:5
+  6+ write m  src/t.rs:2:5
+
+3 steps that do not matter are hidden (--full).
+";
+    assert_eq!(shown(&file), expected);
+}
+
+#[test]
+fn library_frames_and_addresses_are_shown_only_on_demand() {
+    let mut file = tests::run(&["A"], &[(0, Kind::Write, &[0]), (0, Kind::Read, &[0])]);
+    file.objects[0] = "0x7fffb0000be0".into();
+    file.locations[0] = "store at <std>/atomic.rs:3, called by add at lib.rs:7".into();
+    file.locations.push("poll at <tokio-1.0>/x.rs:3".into());
+    file.steps[1].operation.location = LocationId(file.locations.len() as u32 - 1);
+    let file = failed(file, assertion("no"));
+    let told = |full, all_frames| {
+        run(&file, RunContext::default(), Terminal { full, all_frames, ..Terminal::default() })
+    };
+    assert!(
+        told(false, false).contains("   1  write memory #0 at lib.rs:7\n\n1 step is hidden"),
+        "{}",
+        told(false, false)
+    );
+    assert!(told(false, true).contains(" at <std>/atomic.rs:3 < lib.rs:7\n"), "{}", told(false, true));
+    let full = told(true, false);
+    assert!(full.contains("   1  write 0x7fffb0000be0 at lib.rs:7 in store\n"), "{full}");
+    assert!(full.contains("   2  read 0x7fffb0000be0 at <tokio-1.0>/x.rs:3\n"), "{full}");
+}
+
+#[test]
 fn a_guard_ends_at_the_location_where_it_began() {
     let mut file = tests::run(&["A"], &[(0, Kind::Lock, &[0]), (0, Kind::Unlock, &[0])]);
-    let told = steps(&file, RunContext::default(), Terminal::default());
+    let told = steps(&file, Terminal::default());
     assert!(told.ends_with("   2  unlock m, locked at src/t.rs:1:5\n"), "{told}");
     file.locations.push("src/t.rs:9:5".into());
     file.steps[1].operation.location = LocationId(1);
-    let told = steps(&file, RunContext::default(), Terminal::default());
+    let told = steps(&file, Terminal::default());
     assert!(told.ends_with("   2  unlock m at src/t.rs:9:5\n"), "{told}");
 }
 
@@ -176,7 +241,7 @@ fn values_are_shown_in_place_of_objects() {
         Value { step: 0, cell: 0, read: Some(1), written: None },
         Value { step: 1, cell: 0, read: None, written: Some(2) },
     ];
-    let told = steps(&file, RunContext::default(), Terminal::default());
+    let told = steps(&file, Terminal::default());
     assert_eq!(rows(&told)[1..], ["   1  read x = 1 at src/t.rs:1:5", "   2  write x = 2 at src/t.rs:1:5"]);
 }
 
@@ -187,7 +252,7 @@ fn the_steps_of_a_harness_are_left_out() {
         &[(0, Kind::Spawn, &[]), (1, Kind::Read, &[0]), (0, Kind::Join, &[1]), (1, Kind::Read, &[0])],
     );
     file.environment.test = Some("a_test".into());
-    let told = steps(&file, RunContext::default(), Terminal::default());
+    let told = steps(&file, Terminal::default());
     assert_eq!(
         told, "step  test\n   2  read m at src/t.rs:2:5\n   4  read m at src/t.rs:2:5\n",
         "nothing is said to be left out"
@@ -204,10 +269,13 @@ fn of_a_long_run_the_steps_around_switches_are_shown() {
     };
     file.steps = (0..120).map(step).collect();
     let numbers = |file: &TraceFile, terminal| -> Vec<String> {
-        let told = steps(file, RunContext::default(), terminal);
+        let told = steps(file, terminal);
         rows(&told)[1..].iter().map(|row| row.trim().split("  ").next().unwrap_or("").to_owned()).collect()
     };
-    assert_eq!(numbers(&file, Terminal::default()).len(), 120, "all steps if they are few enough");
+    let many = Terminal { most: 120, ..Terminal::default() };
+    assert_eq!(numbers(&file, many).len(), 120, "all steps if they are few enough");
+    let full = Terminal { full: true, ..Terminal::default() };
+    assert_eq!(numbers(&file, full).len(), 120, "all steps if they are wanted");
     let terminal = Terminal { most: 10, around: 1, ..Terminal::default() };
     assert_eq!(numbers(&file, terminal), ["1", "... 68 steps", "70", "71", "... 47 steps", "119", "120"]);
     let terminal = Terminal { most: 2, around: 1, ..Terminal::default() };
@@ -317,11 +385,11 @@ fn numbers_without_names_do_not_matter() {
     let (thread, object, location) = (ThreadId(9), ObjectId(9), LocationId(9));
     let file = failed(file, Failure::Misuse { thread, object, location, message: "destroyed".into() });
     let expected = "\
+misuse of object 9: destroyed; thread thread 9, location 9
+
 step  A                              thread 7
    1  read object 9 at src/t.rs:1:5
    2                                 yield
-
-misuse of object 9: destroyed; thread thread 9, location 9
 ";
     assert_eq!(shown(&file), expected);
 }

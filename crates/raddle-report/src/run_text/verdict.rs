@@ -1,12 +1,10 @@
 //! The end of a run in sentences: the failure, the wait-for cycle, and the lock holders.
 
 use super::names::Names;
+use super::wait_for::changer;
 use crate::operations::acquisitions;
 use crate::race::{self, Words};
-use raddle_model::{
-    Access, BlockReason, Blocked, Failure, FreedBlock, Kind, MemoryOrder, Panicked, ThreadId, TraceFile,
-    Verdict,
-};
+use raddle_model::{Access, BlockReason, Blocked, Failure, FreedBlock, Kind, Panicked, TraceFile, Verdict};
 
 /// Returns the outcome of the run, a line each. A deadlock includes where each lock was acquired, and which
 /// thread last changed the futex words that threads wait on.
@@ -15,36 +13,18 @@ pub fn verdict(file: &TraceFile) -> Vec<String> {
     if let Some(Failure::Deadlock { blocked, .. }) = file.verdict.failure() {
         for (holder, object, location) in acquisitions(file, blocked) {
             let (holder, object) = (names.thread(holder), names.short_object(object));
-            lines.push(format!("  {holder} took {object}; {}", names.location(location)));
+            lines.push(format!("  {holder} took {object}; {}", names.folded(location)));
         }
-        lines.extend(blocked.iter().filter_map(|entry| changer(file, blocked, entry)));
+        for entry in blocked {
+            let Some((_, by, location)) = changer(file, blocked, entry) else { continue };
+            let (thread, by) = (names.thread(entry.thread), names.thread(by));
+            lines.push(format!(
+                "  what {thread} waits on was last changed by {by}; {}",
+                names.folded(location)
+            ));
+        }
     }
     lines
-}
-
-/// Returns the thread that last changed the futex word of a wait, as far as instrumented code did: often the
-/// holder of the lock. Other waiters on the same word have at most registered in it.
-fn changer(file: &TraceFile, blocked: &[Blocked], entry: &Blocked) -> Option<String> {
-    // A futex is read in the step before the wait, at the same location.
-    let word = |entry: &Blocked| {
-        let look = file.steps.iter().rfind(|step| step.thread == entry.thread.0)?.operation;
-        let is_look =
-            entry.reason == BlockReason::Park && look.kind == Kind::Read && look.location == entry.location;
-        is_look.then_some(look.object()?)
-    };
-    let own = word(entry)?;
-    let waits =
-        |thread: u32| blocked.iter().any(|other| other.thread.0 == thread && word(other) == Some(own));
-    let change = file.steps.iter().rfind(|step| {
-        step.operation.kind.writes_memory()
-            && step.operation.memory_order().is_some_and(|order| order != MemoryOrder::Plain)
-            && step.operation.objects().any(|(object, _)| object == own)
-            && !waits(step.thread)
-    })?;
-    let names = Names(file);
-    let (thread, by) = (names.thread(entry.thread), names.thread(ThreadId(change.thread)));
-    let location = names.location(change.operation.location);
-    Some(format!("  what {thread} waits on was last changed by {by}; {location}"))
 }
 
 /// Returns the failure, the waits and the lock holders: a line each.
@@ -78,7 +58,7 @@ impl Names<'_> {
         match failure {
             Failure::Assertion { thread, location, message } => {
                 // The statement is often part of the message already.
-                let place = self.location(*location);
+                let place = self.folded(*location);
                 let place = match place.split_once(": ") {
                     Some((line, statement)) if message.contains(statement) => line,
                     _ => &place,
@@ -119,13 +99,13 @@ impl Names<'_> {
                 "misuse of {}: {message}; thread {}, {}",
                 self.object(*object),
                 self.thread(*thread),
-                self.location(*location)
+                self.folded(*location)
             )],
             Failure::DataRace { object, first, second } => {
                 let words = Words {
                     thread: &|thread| self.thread(thread),
                     object: &|object| self.object(object),
-                    location: &|location| self.location(location),
+                    location: &|location| self.folded(location),
                 };
                 race::sentences(self.0, &words, *object, first, second)
             }
@@ -145,7 +125,7 @@ impl Names<'_> {
                     Some(address) => format!(" for an access to address {address:#x}"),
                     None => String::new(),
                 };
-                let (thread, place) = (self.thread(*thread), self.location(*location));
+                let (thread, place) = (self.thread(*thread), self.folded(*location));
                 vec![format!("{}: thread {thread} got {signal}{what}; {place}", failure.kind())]
             }
             Failure::UseAfterFree { thread, location, access, offset, block } => {
@@ -153,13 +133,13 @@ impl Names<'_> {
                 let mut lines = vec![format!(
                     "use after free: thread {} {does} byte {offset} of a freed block; {}",
                     self.thread(*thread),
-                    self.location(*location)
+                    self.folded(*location)
                 )];
                 lines.extend(self.block(block));
                 lines
             }
             Failure::DoubleFree { thread, location, block } => {
-                let (thread, place) = (self.thread(*thread), self.location(*location));
+                let (thread, place) = (self.thread(*thread), self.folded(*location));
                 let mut lines = vec![format!("double free: thread {thread} frees a freed block; {place}")];
                 lines.extend(self.block(block));
                 lines
@@ -174,9 +154,9 @@ impl Names<'_> {
             format!(
                 "  allocated by {}, {}",
                 self.thread(block.allocated_by),
-                self.location(block.allocated_at)
+                self.folded(block.allocated_at)
             ),
-            format!("  freed by {}, {}", self.thread(block.freed_by), self.location(block.freed_at)),
+            format!("  freed by {}, {}", self.thread(block.freed_by), self.folded(block.freed_at)),
         ]
     }
 
@@ -187,40 +167,55 @@ impl Names<'_> {
     }
 
     fn blocked(&self, entry: &Blocked) -> String {
-        let object = entry.object.map_or_else(|| "nothing known".to_owned(), |object| self.object(object));
-        let holder = |what: &str| {
-            let held = match &entry.held_by[..] {
-                [] => String::new(),
-                threads => format!(", held by {}", self.threads(threads)),
-            };
-            format!("{what} {object}{held}")
-        };
-        let what = match entry.reason {
-            BlockReason::Mutex => holder("mutex"),
-            BlockReason::ReadWriteLock if self.reads_again(entry) => {
-                format!("read-write lock {object} again, behind the writer {}", self.threads(&entry.held_by))
-            }
-            BlockReason::ReadWriteLock => holder("read-write lock"),
-            BlockReason::Condition => format!("a signal of condition {object}"),
-            BlockReason::Semaphore => format!("semaphore {object}, which is zero"),
-            BlockReason::Barrier => format!("others to arrive at barrier {object}"),
-            BlockReason::Once => {
-                format!("the initialisation {object}, run by {}", self.threads(&entry.held_by))
-            }
-            BlockReason::Join => format!("thread {} to end", self.threads(&entry.held_by)),
-            BlockReason::Channel => format!("the other side of channel {object}"),
-            BlockReason::Park => "being unparked".to_owned(),
-            BlockReason::Mailbox => {
-                let place = self.location(entry.location);
-                // The location of a receive has the messages that it matches.
-                let receive = place.strip_prefix("receive ").and_then(|rest| rest.rsplit_once(" at "));
-                if let Some((patterns, place)) = receive {
-                    return format!("{} waits for {patterns}; {place}", self.thread(entry.thread));
-                }
-                "a message that it is ready to take".to_owned()
-            }
-            BlockReason::Descriptor => format!("{object} to be ready"),
-        };
-        format!("{} waits for {what}; {}", self.thread(entry.thread), self.location(entry.location))
+        let place = self.location(entry.location);
+        // The place of a receive tells which messages it takes.
+        let receive = place.strip_prefix("receive ").and_then(|rest| rest.rsplit_once(" at "));
+        if let (BlockReason::Mailbox, Some((patterns, place))) = (entry.reason, receive) {
+            return format!("{} waits for {patterns}; {place}", self.thread(entry.thread));
+        }
+        let (what, held) = (waited_for(self, entry), held_by(self, entry));
+        format!("{} waits for {what}{held}; {}", self.thread(entry.thread), self.folded(entry.location))
+    }
+}
+
+/// Returns who holds what a thread waits for: `, held by T2`.
+fn held_by(names: &Names<'_>, entry: &Blocked) -> String {
+    match (entry.reason, &entry.held_by[..]) {
+        (_, []) => String::new(),
+        (BlockReason::ReadWriteLock, _) if names.reads_again(entry) => String::new(),
+        (BlockReason::Mutex | BlockReason::ReadWriteLock, threads) => {
+            format!(", held by {}", names.threads(threads))
+        }
+        _ => String::new(),
+    }
+}
+
+/// Returns what a thread waits for: `mutex m`.
+pub(super) fn waited_for(names: &Names<'_>, entry: &Blocked) -> String {
+    let object = entry.object.map_or_else(|| "nothing known".to_owned(), |object| names.object(object));
+    match entry.reason {
+        BlockReason::Mutex => format!("mutex {object}"),
+        BlockReason::ReadWriteLock if names.reads_again(entry) => {
+            format!("read-write lock {object} again, behind the writer {}", names.threads(&entry.held_by))
+        }
+        BlockReason::ReadWriteLock => format!("read-write lock {object}"),
+        BlockReason::Condition => format!("a signal of condition {object}"),
+        BlockReason::Semaphore => format!("semaphore {object}, which is zero"),
+        BlockReason::Barrier => format!("others to arrive at barrier {object}"),
+        BlockReason::Once => {
+            format!("the initialisation {object}, run by {}", names.threads(&entry.held_by))
+        }
+        BlockReason::Join => format!("thread {} to end", names.threads(&entry.held_by)),
+        BlockReason::Channel => format!("the other side of channel {object}"),
+        BlockReason::Park => "being unparked".to_owned(),
+        BlockReason::Mailbox => {
+            let place = names.location(entry.location);
+            let receive = place.strip_prefix("receive ").and_then(|rest| rest.rsplit_once(" at "));
+            receive.map_or_else(
+                || "a message that it is ready to take".to_owned(),
+                |(patterns, _)| patterns.to_owned(),
+            )
+        }
+        BlockReason::Descriptor => format!("{object} to be ready"),
     }
 }

@@ -1,8 +1,8 @@
 //! The contents of the pages.
 
 use raddle_model::{
-    Access, BlockReason, Blocked, Cell, Environment, Failure, Format, FrontEnd, Kind, LocationId, ObjectId,
-    Operation, Settings, ThreadId, TraceFile, TraceStep, Value, Values, Verdict,
+    Access, BlockReason, Blocked, Cell, Details, Environment, Failure, Format, FrontEnd, Kind, LocationId,
+    ObjectId, Operation, Settings, ThreadId, TraceFile, TraceStep, Value, Values, Verdict,
 };
 use raddle_report::events::Timeline;
 use raddle_report::{ConflictPair, FailureReport, PairRole, Source};
@@ -42,6 +42,7 @@ fn file(threads: Vec<String>, objects: Vec<String>, lines: u32, steps: Vec<Trace
         steps,
         picks: Vec::new(),
         values: Values::default(),
+        details: Details::default(),
     }
 }
 

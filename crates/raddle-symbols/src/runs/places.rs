@@ -3,37 +3,25 @@
 //! Replay compares the numbers of locations and objects, never their texts, so the texts may change.
 
 use super::address::address;
-use super::{rust_names, values};
+use super::{library, rust_names, values};
 use crate::{Frame, Symbols};
-use raddle_model::TraceFile;
-use raddle_model::native::{self, CALLED_BY};
+use raddle_model::native;
+use raddle_model::{CALLED, INLINED, TraceFile, is_standard};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 
 /// The paths of source files, by their names in locations.
 pub type Sources = BTreeMap<String, PathBuf>;
 
-/// The separator between a function and the one that it was inlined into.
-const INLINED: &str = ", inlined into ";
-
-/// The separator between a function and its caller, if locations have callers and are not from Rust.
-const CALLED: &str = ", called by ";
-
-/// The separator between a user function and the library function that it calls.
-const CALLING: &str = ", in ";
-
-/// Folders of system code.
-const SYSTEM: &[&str] = &["/usr/include/", "/usr/lib/"];
-/// Parts of the paths of Rust's own libraries: as built, and as installed.
-const STANDARD: &[&str] = &["/rustc/", "/rustlib/src/rust/"];
-/// Parts of the paths of crates that cargo has fetched.
-const CRATES: &[&str] = &["/registry/src/", "/git/checkouts/"];
+/// The most functions of a location that are kept.
+const MOST_FRAMES: usize = 16;
 
 /// Translates the locations of a run to `function at file.c:12` and its objects to the names of global
 /// variables, as far as the files of the program know them, and sets the types of values. A source file is
 /// named by the shortest suffix of its path that is unique; returns the path of each of those files.
 pub fn translate(file: &mut TraceFile, symbols: &mut Symbols) -> Sources {
-    let named = locate(symbols, &mut file.locations);
+    let own = file.environment.directory.clone();
+    let named = locate_of(symbols, &mut file.locations, own.as_deref());
     for text in &mut file.objects {
         let Some((module, address)) = address(symbols, text) else { continue };
         match symbols.variable(&module, address) {
@@ -69,100 +57,95 @@ fn name_harness(file: &mut TraceFile) {
 
 /// Translates locations like [`translate`], and returns the paths of their files.
 pub fn locate(symbols: &mut Symbols, places: &mut [String]) -> Sources {
-    let located: Vec<Vec<Frame>> = places
-        .iter()
-        .map(|text| match text.contains(CALLED_BY) {
-            true => called(symbols, text),
-            false => frames(symbols, text),
-        })
-        .collect();
-    let sources: BTreeSet<PathBuf> =
-        located.iter().flatten().filter_map(|frame| frame.file.as_deref()).map(plain).collect();
-    for (text, frames) in places.iter_mut().zip(located) {
-        let frames = frames.into_iter().map(|mut frame| {
-            frame.file = frame.file.map(|file| short(&plain(&file), &sources));
-            frame.to_string()
-        });
-        let between = if text.contains(CALLED_BY) { CALLED } else { INLINED };
-        let joined = frames.collect::<Vec<_>>().join(between);
-        if !joined.is_empty() {
-            *text = joined;
+    locate_of(symbols, places, None)
+}
+
+/// Tells places as [`locate`] does, for the user whose code is in the folder `own`.
+pub fn locate_of(symbols: &mut Symbols, places: &mut [String], own: Option<&str>) -> Sources {
+    let located: Vec<Vec<Step>> = places.iter().map(|text| frames(symbols, text, own)).collect();
+    let users = located.iter().flatten().filter(|step| step.library.is_none());
+    let sources: BTreeSet<PathBuf> = users.filter_map(|step| step.frame.file.as_deref()).map(plain).collect();
+    for (text, steps) in places.iter_mut().zip(located) {
+        let mut told = String::new();
+        for Step { mut frame, library, is_call } in steps {
+            frame.file = library.or_else(|| frame.file.map(|file| short(&plain(&file), &sources)));
+            if frame.file.as_ref().is_some_and(|file| file.ends_with(".rs")) {
+                frame.function = frame.function.map(|function| rust_names::short(&function));
+            }
+            if !told.is_empty() {
+                told.push_str(if is_call { CALLED } else { INLINED });
+            }
+            told.push_str(&frame.to_string());
+        }
+        if !told.is_empty() {
+            *text = told;
         }
     }
     sources.iter().map(|path| (short(path, &sources), path.clone())).collect()
 }
 
-/// Returns the functions at a location, the innermost first, from the first user function on.
-fn frames(symbols: &mut Symbols, text: &str) -> Vec<Frame> {
-    let Some((module, address)) = address(symbols, text) else { return Vec::new() };
-    let mut frames = symbols.locate(&module, address).frames;
-    let users = |frame: &Frame| {
-        frame.file.as_ref().is_some_and(|file| !SYSTEM.iter().any(|system| file.starts_with(system)))
-    };
-    if let Some(first) = frames.iter().position(users) {
-        frames.drain(..first);
-    } else if frames.iter().all(|frame| frame.file.is_none()) {
-        // The name of a function alone is less informative than the address.
-        for frame in &mut frames {
-            frame.function = frame.function.take().map(|function| format!("{function} ({text})"));
-        }
-    }
-    frames
+/// A function on the way to a place.
+struct Step {
+    frame: Frame,
+    /// The name of the file if it belongs to a library.
+    library: Option<String>,
+    /// Whether it called the function before it; else that was inlined into it.
+    is_call: bool,
 }
 
-/// Returns the frames of a location with callers. For Rust that is one frame, see [`user_frame`]; for C all
-/// with known lines, the innermost first.
-fn called(symbols: &mut Symbols, text: &str) -> Vec<Frame> {
-    let mut way = Vec::new();
+/// The functions at a place, the innermost first, up to the outermost of the user.
+fn frames(symbols: &mut Symbols, text: &str, own: Option<&str>) -> Vec<Step> {
+    let mut steps: Vec<Step> = Vec::new();
     for (module, offset) in native::way(text) {
-        if let Some((module, address)) = address(symbols, &format!("{module}{offset}")) {
-            way.extend(symbols.locate(&module, address).frames);
+        let told = format!("{module}{offset}");
+        let Some((path, address)) = address(symbols, &told) else { continue };
+        let frames = symbols.locate(&path, address).frames;
+        let is_nameless = frames.iter().all(|frame| frame.file.is_none());
+        for (index, mut frame) in frames.into_iter().enumerate() {
+            let mut library = frame.file.as_deref().and_then(|file| library::name(file, own));
+            if is_nameless && library::is_system(&path) {
+                library = Some(library::module_name(&told));
+            } else if is_nameless {
+                // The name of a function alone says less than the address.
+                frame.function = frame.function.take().map(|function| format!("{function} ({told})"));
+            }
+            steps.push(Step { frame, library, is_call: index == 0 });
         }
     }
-    let is_rust = |frame: &Frame| frame.file.as_ref().is_some_and(|file| file.ends_with(".rs"));
-    if way.iter().any(is_rust) {
-        return user_frame(&way).into_iter().collect();
+    let is_user = |step: &Step| step.library.is_none() && step.frame.file.is_some();
+    match (steps.iter().position(is_user), steps.iter().rposition(is_user)) {
+        (Some(first), Some(last)) => {
+            steps.truncate(last + 1);
+            if steps.len() > first + 1 && wraps_test(&steps) {
+                steps.pop();
+            }
+            // Of a long way through libraries its two ends say the most.
+            let users = steps.len() - first;
+            let most = MOST_FRAMES.saturating_sub(users).max(2);
+            if first > most {
+                steps.drain(most / 2..first - most.div_ceil(2));
+            }
+            steps.truncate(MOST_FRAMES);
+        }
+        _ => {
+            // Where no line is the user's, that of another crate says the most.
+            let crates = |step: &Step| step.library.as_deref().is_some_and(|file| !is_standard(file));
+            let known = |step: &Step| step.frame.line.is_some();
+            let last = steps.iter().position(crates).or_else(|| steps.iter().position(known)).unwrap_or(0);
+            steps.truncate(last + 1);
+        }
     }
-    let known: Vec<Frame> = way.iter().filter(|frame| is_known(frame)).cloned().collect();
-    if known.is_empty() {
-        way.truncate(1)
-    } else {
-        way = known
-    }
-    way
-}
-
-fn is_in(frame: &Frame, folders: &[&str]) -> bool {
-    frame.file.as_ref().is_some_and(|file| folders.iter().any(|folder| file.contains(folder)))
-}
-
-/// Returns true if a line is known that is not of the system.
-fn is_known(frame: &Frame) -> bool {
-    frame.line.is_some() && !is_in(frame, SYSTEM)
-}
-
-/// Returns the innermost user line among a location and its callers, and the function called there. If no
-/// line is the user's, a line of another crate; if there is none, as much as is known.
-fn user_frame(way: &[Frame]) -> Option<Frame> {
-    let known = |frame: &Frame| is_known(frame);
-    let own = |frame: &Frame| known(frame) && !is_in(frame, STANDARD) && !is_in(frame, CRATES);
-    let chosen = way
-        .iter()
-        .position(own)
-        .or_else(|| way.iter().position(|frame| known(frame) && !is_in(frame, STANDARD)))
-        .or_else(|| way.iter().position(known))
-        .unwrap_or(0);
-    let called =
-        chosen.checked_sub(1).and_then(|inner| way[inner].function.as_deref()).map(rust_names::short);
-    let mut frame = way.get(chosen)?.clone();
-    frame.function = frame.function.map(|function| {
-        let function = rust_names::short(&function);
-        called.map_or(function.clone(), |called| format!("{function}{CALLING}{called}"))
-    });
-    Some(frame)
+    steps
 }
 
 /// Returns a path without `.` and `..`.
+/// Whether the outermost function is the closure by which a harness calls a test.
+fn wraps_test(steps: &[Step]) -> bool {
+    let name = |step: &Step| step.frame.function.as_deref().map(rust_names::short);
+    let [.., inner, outer] = steps else { return false };
+    name(inner).zip(name(outer)).is_some_and(|(inner, outer)| outer == format!("{inner}::{{closure}}"))
+}
+
 fn plain(path: &str) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in Path::new(path).components() {

@@ -4,7 +4,7 @@ use super::ordinal;
 use super::panics::Panic;
 use super::verdict::Failure;
 use raddle_model::TraceFile;
-use raddle_report::run_text::{RunContext, Terminal, reduction, run, verdict};
+use raddle_report::run_text::{REPORT, RunContext, Terminal, reduction, run, verdict};
 use std::fmt::{self, Display, Formatter};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ pub struct Failed {
     pub panics: Vec<Panic>,
     /// The trace of the run.
     pub(crate) trace: TraceFile,
-    /// The two operations that must be swapped for the run to pass, if such a pair was found.
+    /// The order of operations that makes the run fail, in sentences, if it was found.
     pub explanation: Option<String>,
     /// The location and cause of the divergence from the recorded run, if this is a replay that continued
     /// after it.
@@ -111,7 +111,8 @@ impl std::error::Error for Failed {}
 impl Display for Failed {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         writeln!(f, "`{}` fails under this schedule:\n", self.trace.program)?;
-        f.write_str(&run(&self.trace, RunContext::default(), Terminal::of_width(WIDTH)))?;
+        let terminal = Terminal { hint: REPORT, ..Terminal::of_width(WIDTH) };
+        f.write_str(&run(&self.trace, RunContext::default(), terminal))?;
         let failing = |panic: &Panic| match self.trace.verdict.failure() {
             Some(raddle_model::Failure::Assertion { thread, message, .. }) => {
                 panic.thread == thread.0 && panic.message == *message
@@ -121,9 +122,6 @@ impl Display for Failed {
         for panic in self.panics.iter().filter(|panic| !failing(panic)) {
             let name = self.trace.threads.get(panic.thread as usize).map_or("an unknown thread", |name| name);
             writeln!(f, "also in this run, {name} panicked at {}: {}", panic.location, panic.message)?;
-        }
-        if let Some(explanation) = &self.explanation {
-            writeln!(f, "\n{explanation}")?;
         }
         write!(f, "\nfound in run {} of {}, seed {}", self.run, self.strategy, self.seed)?;
         match self.number {

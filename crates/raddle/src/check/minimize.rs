@@ -10,9 +10,9 @@ use super::turns;
 use crate::runtime::{self, Conflict, Runtime};
 use raddle_engine::{Engine, Follow, Rng, Strategy};
 use raddle_explain::{
-    Budget, Effort, Execute, Execution, Explanation, Smallest, Wanted, explain, minimize, sentence,
+    Budget, Effort, Execute, Execution, Explanation, Smallest, Wanted, explain, minimize, reason,
 };
-use raddle_model::{Schedule, TraceFile};
+use raddle_model::{Reason, Schedule, TraceFile};
 use raddle_search::Deadline;
 use std::cell::Cell;
 use std::rc::Rc;
@@ -28,7 +28,7 @@ const STEPS: u64 = 20_000_000;
 const TIME: Duration = Duration::from_secs(60);
 
 /// The maximum number of runs to explain a failure, and how many of them are random.
-const EXPLAINING: Effort = Effort { executions: 300, samples: 20, depth: false };
+const EXPLAINING: Effort = Effort { executions: 300, samples: 20, depth: true, near: true };
 /// Longer runs are not explained unless requested.
 const LONGEST_EXPLAINED: usize = 2_000;
 
@@ -65,9 +65,8 @@ pub(super) fn with_idle_timeouts(found: Box<Failed>, config: &Config, test: &Tes
     }
 }
 
-/// Returns a sentence with the two operations that must be swapped for the run of `trace` to pass; `None` if
-/// no such pair is found.
-pub(super) fn explained(trace: &TraceFile, config: &Config, test: &Test) -> Option<String> {
+/// Returns the reason why the run of `trace` fails; nothing if it was not found.
+pub(super) fn explained(trace: &TraceFile, config: &Config, test: &Test) -> Option<Reason> {
     if trace.steps.len() > LONGEST_EXPLAINED {
         return None;
     }
@@ -75,12 +74,8 @@ pub(super) fn explained(trace: &TraceFile, config: &Config, test: &Test) -> Opti
     let (deadline, steps) = (Deadline::new(Some(TIME)), Rc::clone(&runs.steps));
     let mut go_on = |_: &Explanation| steps.get() < STEPS && !deadline.is_over();
     let found = explain(trace, EXPLAINING, &mut go_on, &mut runs)?;
-    match (&found.swapped[..], &found.run) {
-        ([pair], Some(run)) => {
-            Some(format!("{}; if they are swapped, the run passes", sentence(run, &found, *pair)))
-        }
-        _ => None,
-    }
+    let run = found.run.as_ref().filter(|run| run.steps == trace.steps)?;
+    reason(run, &found)
 }
 
 /// Executes runs of a test.

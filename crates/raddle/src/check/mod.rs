@@ -156,7 +156,9 @@ pub(crate) fn run(
         let wanted = config.minimize && failed.trace.steps.len() <= raddle_explain::MOST_AUTOMATIC_STEPS;
         let mut failed = if wanted { minimize::smaller(failed, config, &test) } else { failed };
         if config.explain {
-            failed.explanation = minimize::explained(&failed.trace, config, &test);
+            let reason = minimize::explained(&failed.trace, config, &test);
+            failed.explanation = reason.as_ref().map(|reason| reason.why.join(" "));
+            failed.trace.details.reason = reason;
         }
         failed.write(config.failures.as_deref());
         failed

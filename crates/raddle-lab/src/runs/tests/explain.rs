@@ -133,7 +133,7 @@ fn compare(name: &str, file: &TraceFile, most: usize, wrong: &mut Wrong) {
     depth(name, &found[0], &runs, wrong);
     for run in found {
         let machine = compile(&file.program, &file.parameters).unwrap();
-        let effort = Effort { executions: 100_000, samples: 50, depth: false };
+        let effort = Effort { executions: 100_000, samples: 50, depth: false, near: false };
         let told = explain(&run, effort, &mut |_| true, &mut Lab::new(machine, &run)).unwrap();
         let again = told.run.as_ref().unwrap();
         assert_eq!(Symptom::of(again), Symptom::of(&run), "{name}");
@@ -193,7 +193,7 @@ fn own(run: &TraceFile) -> Vec<Own> {
 /// Compares the orders that are reported as sufficient for the failure with all runs that keep them.
 fn depth(name: &str, run: &TraceFile, runs: &[TraceFile], wrong: &mut Wrong) {
     let machine = compile(&run.program, &run.parameters).unwrap();
-    let effort = Effort { executions: 100_000, samples: 100, depth: true };
+    let effort = Effort { executions: 100_000, samples: 100, depth: true, near: false };
     let told = explain(run, effort, &mut |_| true, &mut Lab::new(machine, run)).unwrap();
     let steps: Vec<Vec<Own>> = runs.iter().map(own).collect();
     let symptom = Symptom::of(run);
@@ -303,4 +303,33 @@ fn explanations_of_small_programs_are_true_of_all_their_runs() {
         assert!(100 * list.len() <= wrong.compared, "{}", list.join("\n"));
     }
     assert!(wrong.compared > 300 && wrong.single > 200, "{} {}", wrong.compared, wrong.single);
+}
+
+/// The short explanation after a search needs few runs.
+#[test]
+fn the_reason_of_a_lost_update_and_of_a_deadlock_is_found_near_the_failure() {
+    for (name, kind, sentence) in [
+        ("lost_update", "atomicity violation", "then overwrote it"),
+        ("abba", "lock-order inversion", "comes first, the run passes."),
+    ] {
+        let file = figure(name, &[]);
+        let mut found = None;
+        failing(&file, "random-walk", 1_000, &mut |run| found.insert(run).verdict.failure().is_some());
+        let found = found.unwrap_or_else(|| panic!("{name} fails"));
+        let machine = compile(&file.program, &file.parameters).unwrap();
+        let mut lab = Lab::new(machine, &found);
+        let effort = Effort::after_a_failure(found.steps.len());
+        let told = explain(&found, effort, &mut |_| true, &mut lab).expect("the failure occurs again");
+        assert!(told.executions < 150, "{name}: {} runs", told.executions);
+        let run = told.run.as_ref().expect("it was made again");
+        let reason = raddle_explain::reason(run, &told).unwrap_or_else(|| panic!("{name} has a reason"));
+        assert_eq!((reason.kind.as_deref(), reason.depth), (Some(kind), Some(2)), "{name}");
+        assert!(reason.why.join(" ").contains(sentence), "{:?}", reason.why);
+        // A deadlock has at most one wait for each thread beside its steps.
+        let most = (run.steps.len() + run.threads.len()) as u32;
+        let pairs = reason.swapped.iter().chain(&reason.sufficient);
+        assert!(!reason.sufficient.is_empty() && pairs.clone().all(|(one, two)| one < two && *two < most));
+        let again = explain(&found, effort, &mut |_| true, &mut lab).expect("the failure occurs again");
+        assert_eq!(raddle_explain::reason(run, &again), Some(reason), "the same each time");
+    }
 }

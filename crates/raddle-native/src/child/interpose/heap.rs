@@ -70,8 +70,8 @@ fn note(block: *mut c_void, size: usize, place: usize) -> *mut c_void {
     if !block.is_null() {
         controlled(|| {
             with(|runtime| {
-                let thread = runtime.current;
-                runtime.heap.add(block as usize, size, thread, place);
+                let allocated = runtime.heap_action(place);
+                runtime.heap.add(block as usize, size, allocated);
             });
         });
     }

@@ -1,0 +1,126 @@
+//! An explanation in the short form that a failure report begins with.
+
+use crate::explain::Explanation;
+use crate::sentence::{order, place};
+use crate::swap::Pair;
+use raddle_model::{BlockReason, Blocked, Failure, Kind, Reason, TraceFile, TraceStep};
+
+/// The most swapped pairs that are named.
+const MOST: usize = 3;
+
+/// Returns the reason why `run` fails, which `found` explains, or nothing if no order was found that matters.
+pub fn reason(run: &TraceFile, found: &Explanation) -> Option<Reason> {
+    if found.swapped.is_empty() && found.constraints.is_empty() && !found.always {
+        return None;
+    }
+    let step = |step: usize| index(run, &found.steps, step);
+    let pair = |pair: &Pair| Some((step(pair.first)?, step(pair.second)?));
+    let steps = |pairs: &[Pair]| pairs.iter().filter_map(pair).collect();
+    let depth = if found.always { Some(0) } else { found.smallest.then_some(found.constraints.len() as u32) };
+    Some(Reason {
+        why: why(run, found),
+        kind: kind(run, found),
+        depth,
+        swapped: steps(&found.swapped),
+        sufficient: steps(&found.constraints),
+    })
+}
+
+/// Returns the number of a step in `run`. What the run has not come to is the wait of a thread at its end, counted after the
+/// last step, or not in the run.
+fn index(run: &TraceFile, steps: &[TraceStep], step: usize) -> Option<u32> {
+    if step < run.steps.len() {
+        return Some(step as u32);
+    }
+    let Some(Failure::Deadlock { blocked, .. }) = run.verdict.failure() else { return None };
+    let TraceStep { thread, operation } = steps.get(step)?;
+    let waits = |entry: &Blocked| {
+        entry.thread.0 == *thread
+            && entry.location == operation.location
+            && operation.objects().any(|(object, _)| Some(object) == entry.object)
+    };
+    Some((run.steps.len() + blocked.iter().position(waits)?) as u32)
+}
+
+fn why(run: &TraceFile, found: &Explanation) -> Vec<String> {
+    let names = |pair: &Pair| {
+        let later = &found.steps[pair.second];
+        let thread = run.threads.get(later.thread as usize).map_or("?", |name| name);
+        (thread.to_owned(), later.operation.kind.info().verb)
+    };
+    match &found.swapped[..] {
+        // That nothing orders two accesses holds in every order.
+        [] if found.always && matches!(run.verdict.failure(), Some(Failure::DataRace { .. })) => Vec::new(),
+        [] if found.always => vec!["It fails in every order of operations that was tried.".to_owned()],
+        [] => {
+            let orders = found.constraints.iter().take(MOST).map(|&pair| order(run, found, pair));
+            vec![format!("{}.", orders.collect::<Vec<_>>().join(", and "))]
+        }
+        [pair] => {
+            let (thread, verb) = names(pair);
+            let overwritten = overwrites(run, found, *pair).unwrap_or_default();
+            vec![
+                format!("{}{overwritten}.", order(run, found, *pair)),
+                format!("If {thread}'s {verb} comes first, the run passes."),
+            ]
+        }
+        pairs => {
+            let orders = pairs.iter().take(MOST).map(|&pair| order(run, found, pair));
+            let more = pairs.len().saturating_sub(MOST);
+            let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+            vec![
+                format!("{}{more}.", orders.collect::<Vec<_>>().join(", and ")),
+                "In the other order, the run passes.".to_owned(),
+            ]
+        }
+    }
+}
+
+/// Says that the earlier thread then changed what the later one of `pair` wrote, if that is part of the reason.
+fn overwrites(run: &TraceFile, found: &Explanation, pair: Pair) -> Option<String> {
+    let [first, second] = [pair.first, pair.second].map(|step| &found.steps[step]);
+    if !second.operation.kind.writes_memory() {
+        return None;
+    }
+    let next = found.constraints.iter().find(|next| next.first == pair.second)?;
+    let third = &found.steps[next.second];
+    let is_own = third.thread == first.thread && third.operation.kind.writes_memory();
+    let is_same = third.operation.object() == second.operation.object();
+    let location = run.locations.get(third.operation.location.index())?;
+    (is_own && is_same).then(|| format!(", then overwrote it at {}", place(location)))
+}
+
+/// Returns the kind of bug, if the orders that are sufficient tell it.
+fn kind(run: &TraceFile, found: &Explanation) -> Option<String> {
+    let kind = match run.verdict.failure()? {
+        Failure::Deadlock { blocked, cycle } => {
+            let of_cycle = blocked.iter().filter(|entry| cycle.contains(&entry.thread));
+            let is_lock = |entry: &Blocked| {
+                matches!(entry.reason, BlockReason::Mutex | BlockReason::ReadWriteLock | BlockReason::Park)
+            };
+            match cycle.len() {
+                0 if blocked.iter().any(|entry| was_notified(run, entry)) => "lost wake-up",
+                0 => return None,
+                1 => "self-deadlock",
+                _ if of_cycle.into_iter().all(is_lock) => "lock-order inversion",
+                _ => return None,
+            }
+        }
+        Failure::DataRace { .. } => "data race",
+        _ => match found.idiom? {
+            1 | 6 => "order violation",
+            2 | 3 => "atomicity violation",
+            _ => "atomicity violation on two objects",
+        },
+    };
+    Some(kind.to_owned())
+}
+
+/// Whether the condition that a thread waits for was notified before it waited.
+fn was_notified(run: &TraceFile, entry: &Blocked) -> bool {
+    let notifies = |step: &TraceStep| {
+        let kind = step.operation.kind;
+        matches!(kind, Kind::Signal | Kind::Broadcast) && step.operation.object() == entry.object
+    };
+    entry.reason == BlockReason::Condition && run.steps.iter().any(notifies)
+}

@@ -1,0 +1,46 @@
+//! The steps of a failing run that matter for the failure.
+
+use crate::events::Timeline;
+use crate::failure_report::ConflictPair;
+use raddle_model::{Holding, ObjectId};
+use std::collections::BTreeSet;
+
+/// With more steps on the objects that matter, only those of the pairs are shown.
+const MOST: usize = 30;
+
+/// Returns the steps that matter, or nothing if it is not known which do: those of `pairs`, what their threads did to the same
+/// objects, what the threads of a deadlock wait for, and where it was taken.
+pub(crate) fn relevant(run: &Timeline, pairs: &[ConflictPair]) -> Option<BTreeSet<usize>> {
+    let marked: BTreeSet<usize> =
+        pairs.iter().flat_map(|pair| [pair.first as usize, pair.second as usize]).collect();
+    let mut steps: BTreeSet<usize> = marked.iter().copied().filter(|&step| step < run.events.len()).collect();
+    let threads: BTreeSet<u32> = steps.iter().map(|&step| run.events[step].thread).collect();
+    let mut objects: BTreeSet<ObjectId> = BTreeSet::new();
+    for pair in pairs {
+        let of = |step: u32| run.events.get(step as usize).map(|event| event.operation.objects());
+        let (Some(first), Some(second)) = (of(pair.first), of(pair.second)) else { continue };
+        let second: BTreeSet<ObjectId> = second.map(|(object, _)| object).collect();
+        objects.extend(first.map(|(object, _)| object).filter(|object| second.contains(object)));
+    }
+    let touches = |step: &usize| {
+        let event = &run.events[*step];
+        threads.contains(&event.thread)
+            && event.operation.objects().any(|(object, _)| objects.contains(&object))
+    };
+    let around: Vec<usize> = (0..run.executed).filter(touches).collect();
+    if around.len() <= MOST {
+        steps.extend(around);
+    }
+    let waiting = run.executed..run.events.len();
+    let is_blocked = |thread: u32| run.events[waiting.clone()].iter().any(|event| event.thread == thread);
+    let end = run.events.len() as u32;
+    for hold in run.holds.iter().filter(|hold| hold.to == end && is_blocked(hold.thread)) {
+        steps.insert(hold.from as usize);
+    }
+    // What was taken and given back in between does not matter.
+    steps.retain(|step| {
+        run.events[*step].operation.kind.info().holding != Holding::GivesBack || marked.contains(step)
+    });
+    steps.extend(waiting.filter(|&step| Some(run.events[step].thread) != run.harness));
+    (!steps.is_empty() && (!pairs.is_empty() || run.failure == Some("deadlock"))).then_some(steps)
+}
