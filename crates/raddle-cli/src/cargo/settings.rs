@@ -184,6 +184,15 @@ mod tests {
     }
 
     #[test]
+    fn the_time_that_a_test_does_not_need_goes_to_the_others() {
+        let mut share = Share::new(Some(Duration::from_secs(600)), 3);
+        let shares = [(); 3].map(|()| share.next().expect("a time is shared").as_secs_f64().round() as u64);
+        // No time passes here, so each test gets an equal part of everything.
+        assert_eq!(shares, [200, 300, 600]);
+        assert_eq!(Share::new(None, 3).next(), None);
+    }
+
+    #[test]
     fn a_single_limit_is_the_only_one() {
         let of = |settings: &str, words: &[&str]| {
             let budget = budget(settings, words, "t");
