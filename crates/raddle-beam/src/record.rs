@@ -82,6 +82,7 @@ pub fn write<P: Copy>(session: &Session<P>, config: Config, spec: &str, info: Ru
         parameters: made.collect(),
         settings: Settings {
             step_limit: config.step_limit,
+            memory: raddle_model::MemoryModel::Sc,
             timeouts_anytime: summary.trace.timeouts_anytime,
             patience: config.patience,
             exit_last: summary.trace.exit_last,

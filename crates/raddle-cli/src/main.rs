@@ -55,6 +55,7 @@ fn main() -> ExitCode {
         Command::Strategies(args) => strategies::run(args, width),
         Command::Lab { command: LabCommand::Run(args) } => lab::run(args, width),
         Command::Lab { command: LabCommand::Micro(args) } => lab::micro(args, width),
+        Command::Lab { command: LabCommand::Litmus(args) } => lab::litmus(args),
         Command::Lab { command: LabCommand::Bound(args) } => lab::bound(args, width),
         Command::Lab { command: LabCommand::Stride(args) } => lab::stride(args),
         Command::Replay(args) => replay::run(args, width),

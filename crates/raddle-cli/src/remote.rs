@@ -127,6 +127,7 @@ fn made(mut ran: Box<RunResult>) -> FinishedRun<Box<RunResult>> {
         processes: ran.processes,
         exposed: ran.exposed.clone(),
         profiling_error: ran.profiling_error.take(),
+        forgot_writes: false,
     };
     let run = Run {
         fingerprint: ran.fingerprint,

@@ -1,7 +1,7 @@
 //! Settings of all runs.
 
 use crate::races::Races;
-use raddle_model::Settings;
+use raddle_model::{MemoryModel, Settings};
 
 /// The condition under which a timeout may fire.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -43,6 +43,9 @@ pub struct Config {
     /// True if, in every run, the program exits only when nothing else can run. A strategy may request this
     /// for some runs ([`Needs::exit_last`](crate::Needs)).
     pub exit_last: bool,
+    /// Which values a read of an atomic may return. Under [`MemoryModel::Weak`] the front end has to
+    /// [prepare](crate::Engine::prepare_access) accesses to atomics.
+    pub memory: MemoryModel,
 }
 
 impl Default for Config {
@@ -63,6 +66,7 @@ impl From<Settings> for Config {
             races: if settings.races { Races::All } else { Races::Ignored },
             judge_races: false,
             exit_last: settings.exit_last,
+            memory: settings.memory,
         }
     }
 }

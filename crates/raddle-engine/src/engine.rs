@@ -158,7 +158,7 @@ impl Engine {
         self.ready.clear();
         self.resting.clear();
         self.plain_lockers = 0;
-        self.races.begin(self.config.races);
+        self.races.begin(self.config.races, self.config.memory);
         self.exit_due = u64::MAX;
         self.trace.exit_last = needs.exit_last || self.config.exit_last;
         self.trace.timeouts_anytime = needs.timeouts_anytime || self.config.timeouts == Timeouts::Anytime;
@@ -486,6 +486,7 @@ impl Engine {
             rests: self.rests,
             freed: &self.freed,
             ticks: &self.ticks,
+            forgot_writes: self.forgot_writes(),
             threads: &self.threads,
             objects: &self.objects,
             location_names: &self.location_names,

@@ -127,6 +127,13 @@ impl Strategy for Follow {
         answer.map_or(0, |&(_, value)| value.min(arity - 1))
     }
 
+    fn pick_message(&mut self, arity: u32) -> u32 {
+        match self.schedule.completion {
+            Completion::Uninterrupted => self.pick(arity),
+            Completion::Random(_) => self.rng.message(arity),
+        }
+    }
+
     fn learns(&self) -> bool {
         false
     }

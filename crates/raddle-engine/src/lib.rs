@@ -48,7 +48,7 @@ pub use explore::{Program, Totals, explore, run};
 pub use follow::Follow;
 pub use objects::{MutexKind, Resource};
 pub use pending::ThreadSet;
-pub use races::Races;
+pub use races::{OldRead, Races};
 pub use replay::{Divergence, Replay};
 pub use resemble::Resemble;
 pub use rng::Rng;

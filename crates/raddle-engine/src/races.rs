@@ -1,9 +1,9 @@
 //! Data races: two accesses of different threads to the same memory, at least one of which writes and at
 //! least one of which is plain, such that neither happens before the other.
 //!
-//! A run is sequentially consistent whatever memory orders its program names, but happens-before follows
-//! those orders, so that data published by a relaxed store is a race even if the run read the right value.
-//! Happens-before is program order and:
+//! Unless weak memory is explored ([`weak`]), a run is sequentially consistent whatever memory orders its
+//! program names, but happens-before follows those orders, so that data published by a relaxed store is a
+//! race even if the run read the right value. Happens-before is program order and:
 //!
 //! * from a spawn to the new thread, and from the end of a thread to a join that waited for it;
 //! * from an unlock to later locks of a mutex; a wait on a condition variable unlocks and locks. The signal
@@ -22,18 +22,27 @@
 //!
 //! The first race of a run is found at its second access, however far apart the two are. The method is that
 //! of FastTrack (Flanagan and Freund, PLDI 2009): the last plain write and the plain reads since, each as a
-//! thread and a count, against the vector clock of the thread. Not found: values that only a weaker memory
-//! model could show, and their consequences.
+//! thread and a count, against the vector clock of the thread. Not found under sequential consistency: values
+//! that only a weaker memory model could show, and their consequences.
 
 mod clock;
 mod history;
+mod messages;
 mod synchronisation;
+mod weak;
 
 use crate::engine::{Engine, Reply};
+use crate::strategy::Strategy;
 use clock::{Clock, ThreadClocks};
 use history::{History, Mark};
-use raddle_model::{Failure, Kind, MemoryOrder, ObjectId, Operation, RacingAccess, ThreadId, Touch};
+use messages::Messages;
+use raddle_model::{
+    Access, Failure, Kind, MemoryModel, MemoryOrder, ObjectId, Operation, RacingAccess, ThreadId, Touch,
+};
 use std::collections::VecDeque;
+use weak::Weak;
+
+pub use weak::OldRead;
 
 /// The data races that end a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -58,6 +67,8 @@ struct Shadow {
     /// The clock sent with each value in a channel, the oldest first.
     values: VecDeque<Clock>,
     history: History,
+    /// Under weak memory, what an atomic holds; each message has what it published.
+    messages: Messages,
 }
 
 impl Shadow {
@@ -79,12 +90,15 @@ pub(crate) struct Tracker {
     suspected: Option<Failure>,
     threads: Vec<ThreadClocks>,
     objects: Vec<Shadow>,
+    is_weak: bool,
+    /// In a box, so that an engine stays small.
+    weak: Box<Weak>,
 }
 
 impl Tracker {
     /// Discards the previous run.
     #[inline]
-    pub(crate) fn begin(&mut self, races: Races) {
+    pub(crate) fn begin(&mut self, races: Races, memory: MemoryModel) {
         if self.on {
             self.exchange = None;
             self.suspected = None;
@@ -92,6 +106,7 @@ impl Tracker {
             self.objects.iter_mut().for_each(Shadow::clear);
         }
         self.on = races == Races::All;
+        self.begin_weak(memory);
     }
 
     /// Returns true if anything is tracked.
@@ -141,16 +156,24 @@ impl Tracker {
             if order != MemoryOrder::Plain {
                 transfer(clocks, shadow, operation.kind, order);
             }
-            let count = clocks.now.of(thread);
-            let mark = Mark { thread, count, step, location: operation.location, order };
-            if let Some((first, access)) = shadow.history.add(mark, touch.writes(), &clocks.now) {
-                let first = first.racing(access);
-                let second = mark.racing(access_of(touch));
-                race = race.or(Some(Failure::DataRace { object, first, second }));
-            }
+            let mark = Mark { thread, count: 0, step, location: operation.location, order };
+            race = race.or(remember(clocks, shadow, mark, object, access_of(touch)));
         }
         race
     }
+}
+
+/// Adds an access, whose count is not known yet, to the history of its object; returns the race that it completes.
+fn remember(
+    clocks: &ThreadClocks,
+    shadow: &mut Shadow,
+    mut mark: Mark,
+    object: ObjectId,
+    access: Access,
+) -> Option<Failure> {
+    mark.count = clocks.now.of(mark.thread);
+    let (first, earlier) = shadow.history.add(mark, access == Access::Write, &clocks.now)?;
+    Some(Failure::DataRace { object, first: first.racing(earlier), second: mark.racing(access) })
 }
 
 /// Joins clocks for an atomic access: what it acquires from the object, and what it publishes there.
@@ -173,12 +196,12 @@ fn transfer(clocks: &mut ThreadClocks, shadow: &mut Shadow, kind: Kind, order: M
     }
 }
 
-fn access_of(touch: Touch) -> raddle_model::Access {
-    if touch.writes() { raddle_model::Access::Write } else { raddle_model::Access::Read }
+fn access_of(touch: Touch) -> Access {
+    if touch.writes() { Access::Write } else { Access::Read }
 }
 
 impl Mark {
-    fn racing(&self, access: raddle_model::Access) -> RacingAccess {
+    fn racing(&self, access: Access) -> RacingAccess {
         let Mark { thread, step, location, order, .. } = *self;
         RacingAccess { thread, step, location, access, order }
     }
@@ -188,13 +211,16 @@ impl Engine {
     /// Records the memory access that `thread` has just executed; returns no reply if a race ended the run.
     #[cold]
     #[inline(never)]
-    pub(crate) fn watch(&mut self, thread: ThreadId) -> Option<Reply> {
+    pub(crate) fn watch(&mut self, thread: ThreadId, strategy: &mut dyn Strategy) -> Option<Reply> {
         let operation = *self.threads.operation(thread);
         if self.config.races == Races::Ignored && !self.races.on {
             return Some(Reply::Go);
         }
         self.races.on = true;
         self.races.tick(thread);
+        if self.races.is_weak_access(&operation) {
+            return self.access_weakly(thread, &operation, strategy);
+        }
         if operation.failure_order().is_some() {
             self.races.exchange = Some((thread, operation));
             self.alarm = 0;
@@ -237,7 +263,7 @@ impl Engine {
             // Only the first of its two touches is used.
             let object = operation.object().expect("an exchange touches an object");
             let read = Operation::new(Kind::Read, operation.location);
-            *operation = read.on(object, raddle_model::Access::Read).ordered(order);
+            *operation = read.on(object, Access::Read).ordered(order);
         }
     }
 
@@ -259,7 +285,25 @@ impl Engine {
 
     fn note_access(&mut self, thread: ThreadId, operation: &Operation) {
         let step = self.trace.events.len() as u32 - 1;
-        let Some(race) = self.races.access(thread, operation, step) else { return };
+        let race = self.races.access(thread, operation, step);
+        self.note_race(race);
+    }
+
+    /// Takes note of an atomic access under weak memory; the thread goes on unless there was a race.
+    fn note_atomic(&mut self, object: ObjectId, access: Access, mark: Mark) -> Option<Reply> {
+        if self.config.races != Races::Ignored {
+            let (clocks, shadow) = self.races.parts(mark.thread, object);
+            let race = remember(clocks, shadow, mark, object, access);
+            self.note_race(race);
+            if self.races.suspected.is_some() {
+                return Some(Reply::Raced);
+            }
+        }
+        self.verdict.is_none().then_some(Reply::Go)
+    }
+
+    fn note_race(&mut self, race: Option<Failure>) {
+        let Some(race) = race else { return };
         if self.config.races == Races::Ignored {
             return;
         }

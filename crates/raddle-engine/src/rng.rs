@@ -6,19 +6,24 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 /// A stream of random numbers that is the same on every machine and in every version: xoshiro256++ (Blackman
 /// and Vigna), seeded with SplitMix64.
 #[derive(Clone, Debug)]
-pub struct Rng(Xoshiro256PlusPlus);
+pub struct Rng {
+    generator: Xoshiro256PlusPlus,
+    /// What the stream was made from.
+    seed: u64,
+}
 
 impl Rng {
     /// Creates the stream of run number `run` under `seed`.
     #[inline]
     pub fn for_run(seed: u64, run: u64) -> Rng {
-        Rng(Xoshiro256PlusPlus::seed_from_u64(raddle_model::mix(seed).wrapping_add(run)))
+        let seed = raddle_model::mix(seed).wrapping_add(run);
+        Rng { generator: Xoshiro256PlusPlus::seed_from_u64(seed), seed }
     }
 
     /// Returns 64 random bits.
     #[inline]
     pub fn bits(&mut self) -> u64 {
-        self.0.next_u64()
+        self.generator.next_u64()
     }
 
     /// Returns a number in `0..bound`, which must be positive. Its bias is below `bound / 2^64`.
@@ -28,12 +33,23 @@ impl Rng {
         ((u128::from(self.bits()) * u128::from(bound)) >> 64) as u64
     }
 
+    /// Returns a number in `0..arity` for a choice of weak memory, in which 0 is the newest write. In half of all runs it is
+    /// always 0, so that a run without old values stays likely however many choices it has; in the others it is 0 with probability 1/2 and
+    /// any other number with equal probability.
+    pub fn message(&mut self, arity: u32) -> u32 {
+        let is_newest = raddle_model::mix(self.seed ^ MESSAGES) & 1 == 0 || self.below(2) == 0;
+        if is_newest { 0 } else { 1 + self.below(u64::from(arity - 1)) as u32 }
+    }
+
     /// Returns a number in `0.0..1.0`, with 53 random bits.
     #[inline]
     pub fn unit(&mut self) -> f64 {
         (self.bits() >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
     }
 }
+
+/// Tells the kind of a run apart from its numbers.
+const MESSAGES: u64 = 0x6d65_7373_6167_6573;
 
 #[cfg(test)]
 mod tests {
@@ -59,5 +75,27 @@ mod tests {
         }
         // Each count is binomial with mean 10,000 and sigma 89.
         assert!(!is_thorough() || counts.iter().all(|&count| count.abs_diff(10_000) < 4 * 89), "{counts:?}");
+    }
+
+    #[test]
+    fn half_of_the_runs_read_the_newest_message_only() {
+        let runs = affordable_rounds(4_000);
+        let (mut newest_only, mut counts) = (0_u32, [0_u32; 4]);
+        for run in 0..runs {
+            let mut rng = Rng::for_run(3, run);
+            let drawn: Vec<u32> = (0..40).map(|_| rng.message(4)).collect();
+            if drawn.iter().all(|&message| message == 0) {
+                newest_only += 1;
+            } else {
+                drawn.iter().for_each(|&message| counts[message as usize] += 1);
+            }
+        }
+        // Sigma is 32 for the first and below 280 for the others.
+        if is_thorough() {
+            assert!(newest_only.abs_diff(2_000) < 4 * 32, "{newest_only}");
+            let total: u32 = counts.iter().sum();
+            assert!(counts[0].abs_diff(total / 2) < 4 * 280, "{counts:?}");
+            assert!(counts[1..].iter().all(|count| count.abs_diff(total / 6) < 4 * 280), "{counts:?}");
+        }
     }
 }

@@ -6,10 +6,10 @@ use raddle_model::{ObjectId, Operation, ThreadId, mix};
 
 impl Engine {
     /// Sets the hash of the state of `thread` (its position and locals), for
-    /// [`Point::state`](crate::Point::state).
+    /// [`Point::state`](crate::Point::state). No effect under weak memory, whose state includes old values.
     #[inline]
     pub fn set_local(&mut self, thread: ThreadId, hash: u64) {
-        if self.needs.state {
+        if self.needs.state && !self.is_weak() {
             self.has_state = true;
             self.change_local(thread, hash);
         }
@@ -34,7 +34,7 @@ impl Engine {
     /// Sets the hash of the content of `object`, for [`Point::state`](crate::Point::state).
     #[inline]
     pub fn set_value(&mut self, object: ObjectId, hash: u64) {
-        if self.needs.state {
+        if self.needs.state && !self.is_weak() {
             self.has_state = true;
             self.change_value(object, hash);
         }

@@ -70,7 +70,7 @@ impl Engine {
         if !kind.is_memory() {
             return self.execute_synchronisation(thread, strategy);
         }
-        if self.races.watches(argument) { self.watch(thread) } else { Some(Reply::Go) }
+        if self.races.watches(argument) { self.watch(thread, strategy) } else { Some(Reply::Go) }
     }
 
     #[inline(never)] // Keeps the path of memory accesses short.

@@ -27,6 +27,13 @@ pub trait Strategy: Send + Sync {
     /// Chooses a number below `arity`, which is at least 2: which waiter a signal wakes, or a data choice.
     fn pick(&mut self, arity: u32) -> u32;
 
+    /// Names a number below `arity`, which is at least 2, under weak memory: which write a read returns, or behind which
+    /// one a write goes. 0 is the newest. The default is [`pick`](Strategy::pick), which suits strategies that try
+    /// all answers; randomized ones use [`Rng::message`], and those inside which another one runs ask that.
+    fn pick_message(&mut self, arity: u32) -> u32 {
+        self.pick(arity)
+    }
+
     /// Learns from a finished run. The default ignores it.
     fn learn(&mut self, _run: &RunSummary<'_>) {}
 
@@ -298,6 +305,9 @@ pub struct RunSummary<'a> {
     /// Number of times a spinning thread was descheduled; zero means that the strategy's guarantee holds
     /// without restriction.
     pub rests: u64,
+    /// Whether a choice of the run was smaller than the memory model allows, because writes had been dropped that could have
+    /// been read.
+    pub forgot_writes: bool,
     /// The threads that events unblocked: waiters woken by a signal, and all that arrived at a barrier when
     /// it opened.
     pub(crate) freed: &'a [(u32, ThreadId)],

@@ -5,6 +5,7 @@
 //! a real run, which is accepted if it fails in the same way and costs less. Then the search continues from
 //! that run. These changes are tried in turn, until none helps any more:
 //!
+//! * under weak memory, with the newest value instead of old ones;
 //! * the beginning of the list, after which there are no preemptions, with each thread as the first to
 //!   continue;
 //! * without some consecutive segments, many at first and then fewer (delta debugging), so that steps happen
@@ -95,6 +96,7 @@ impl Search<'_> {
     fn search(&mut self) {
         loop {
             let before = self.best.cost;
+            self.read_newest();
             self.shorten();
             self.leave_out();
             self.change(&|segments, index| {
@@ -135,6 +137,11 @@ impl Search<'_> {
         if self.is_over || !self.tried.insert(hash(&segments)) {
             return false;
         }
+        self.try_schedule(Schedule { segments, ..self.schedule.clone() })
+    }
+
+    /// Executes `candidate` if the budget allows it, and takes it if it is better.
+    fn try_schedule(&mut self, candidate: Schedule) -> bool {
         let is_new = std::mem::take(&mut self.is_new);
         let may = self.best.executions < self.budget.executions && (self.budget.go_on)(&self.best, is_new);
         if !may {
@@ -142,7 +149,6 @@ impl Search<'_> {
             return false;
         }
         self.best.executions += 1;
-        let candidate = Schedule { segments, ..self.schedule.clone() };
         let Some(execution) = self.execute.execute(&candidate, Wanted::Failing) else { return false };
         self.take(execution)
     }
@@ -156,6 +162,30 @@ impl Search<'_> {
             self.is_new = true;
         }
         better
+    }
+
+    /// Without old values: all of them at once, then one after the other.
+    fn read_newest(&mut self) {
+        if self.best.cost.old_values == 0 {
+            return;
+        }
+        let mut newest = self.schedule.clone();
+        newest.answers.iter_mut().flatten().for_each(|(_, answer)| *answer = 0);
+        if self.try_schedule(newest) {
+            return;
+        }
+        for thread in 0..self.schedule.answers.len() {
+            let mut index = 0;
+            // A better run may have other answers.
+            while !self.is_over && index < self.schedule.answers[thread].len() {
+                if self.schedule.answers[thread][index].1 > 0 {
+                    let mut candidate = self.schedule.clone();
+                    candidate.answers[thread][index].1 = 0;
+                    self.try_schedule(candidate);
+                }
+                index += 1;
+            }
+        }
     }
 
     /// Tries beginnings, the shortest first.

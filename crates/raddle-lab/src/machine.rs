@@ -1,7 +1,8 @@
 //! Runs a compiled lab program on the engine.
 
 use crate::syntax::{
-    self, Action, Fault, Flow, Mode, ObjectKind, ObjectRef, Operation as Instruction, Pause, THREAD_LIMIT,
+    self, Action, AtomicAction, AtomicChange, Fault, Flow, Mode, ObjectKind, ObjectRef,
+    Operation as Instruction, Pause, THREAD_LIMIT,
 };
 use raddle_engine::{Engine, MutexKind, Program, Reply, Resource};
 use raddle_model::{
@@ -100,6 +101,16 @@ impl Machine {
         self.instances.iter().enumerate().map(name).collect()
     }
 
+    /// Returns the value of a local of a thread of the latest run.
+    pub fn local(&self, thread: usize, slot: u16) -> i64 {
+        self.locals[self.instances[thread].locals as usize + usize::from(slot)]
+    }
+
+    /// Returns the values of the shared variables at the end of the latest run.
+    pub fn shared(&self) -> &[i64] {
+        &self.shared
+    }
+
     /// Returns a name for each of `count` objects; "thread object NUMBER" for those that represent threads.
     pub fn object_names(&self, count: usize) -> Vec<String> {
         let known = self.program.objects.iter().map(|object| object.name.clone());
@@ -165,6 +176,21 @@ impl Machine {
                 }
                 (None, 0)
             }
+            Action::Atomic(action) => {
+                let object = action.object.resolve(locals)?;
+                let step = engine.step_count() as u32 - 1;
+                let memory = &mut self.shared[object as usize];
+                let read = access(engine, thread, action, locals, memory)?;
+                if engine.wants_state() {
+                    engine.set_value(ObjectId(object), *memory as u64);
+                }
+                if let Some(values) = &mut self.values {
+                    let written = action.written(locals, read)?.map(|value| value as u64);
+                    let read = (!matches!(action.change, AtomicChange::Store(_))).then_some(read as u64);
+                    values.push(Value { step, cell: object, read, written });
+                }
+                (action.target, read)
+            }
             Action::Choose { target, .. } => match reply {
                 Reply::Number(number) => (Some(*target), i64::from(number)),
                 _ => (None, 0),
@@ -217,7 +243,7 @@ impl Machine {
     fn operation(
         &self,
         engine: &mut Engine,
-        instance: Instance,
+        (thread, instance): (ThreadId, Instance),
         event: &syntax::Event,
     ) -> Result<Operation, Fault> {
         let block = &self.program.threads[instance.block as usize];
@@ -232,6 +258,23 @@ impl Machine {
         };
         match &event.action {
             Action::Memory(_) => Ok(memory_operation(event.accesses(locals).as_slice(), location)),
+            Action::Atomic(action) => {
+                // An element outside its array has no operation; completing it reports the fault.
+                let Ok(object) = action.object.resolve(locals) else {
+                    return Ok(Operation::new(Kind::Local, location));
+                };
+                let operation = action.operation(object, location);
+                if !engine.is_weak() {
+                    return Ok(operation);
+                }
+                let expected = action.expected(locals)?.map(bits);
+                let held = bits(self.shared[object as usize]);
+                Ok(engine.prepare_access(thread, operation, held, expected))
+            }
+            Action::Fence(order) => {
+                let fence = Operation::new(Kind::Fence, location).ordered(*order);
+                Ok(if engine.is_weak() { engine.prepare_fence(fence) } else { fence })
+            }
             Action::Step => Ok(Operation::new(Kind::Local, location)),
             Action::Yield => Ok(Operation::new(Kind::Yield, location)),
             Action::Sleep(time) => Ok(Operation::new(Kind::Sleep, location).with_argument(span(time)?)),
@@ -301,7 +344,7 @@ impl Machine {
         let instance = *instance;
         let operation = match self.fixed[instance.block as usize][instance.pc as usize] {
             Some(operation) => operation,
-            None => self.operation(engine, instance, event)?,
+            None => self.operation(engine, (thread, instance), event)?,
         };
         engine.announce(thread, operation);
         Ok(())
@@ -339,6 +382,34 @@ impl Program for Machine {
             self.fail(engine, thread, fault);
         }
     }
+}
+
+/// The value of a variable as the engine keeps it.
+fn bits(value: i64) -> u128 {
+    u128::from(value as u64)
+}
+
+/// Completes an atomic access, whose variable is kept in `memory`. Returns the value read.
+fn access(
+    engine: &mut Engine,
+    thread: ThreadId,
+    action: &AtomicAction,
+    locals: &[i64],
+    memory: &mut i64,
+) -> Result<i64, Fault> {
+    let before = if engine.is_weak() { engine.read_value() as i64 } else { *memory };
+    match action.written(locals, before)? {
+        Some(value) if engine.is_weak() => *memory = engine.note_written(bits(value)) as i64,
+        Some(value) => *memory = value,
+        None => {}
+    }
+    if let AtomicChange::Exchange { .. } = action.change
+        && action.written(locals, before)?.is_none()
+    {
+        engine.note_failed_exchange(thread);
+        engine.note_no_write(thread);
+    }
+    Ok(before)
 }
 
 /// Size of a variable in bytes.

@@ -67,6 +67,10 @@ impl Strategy for Watched {
         self.inner.pick(arity)
     }
 
+    fn pick_message(&mut self, arity: u32) -> u32 {
+        self.inner.pick_message(arity)
+    }
+
     fn learn(&mut self, run: &RunSummary<'_>) {
         self.inner.learn(run);
         self.seen.count(run);

@@ -3,7 +3,7 @@
 use crate::{Machine, syntax};
 use raddle_engine::{Divergence, Engine, Follow, Replay, Resemble, Rng, Strategy, run as run_once};
 use raddle_explain::{Execute, Execution, Wanted};
-use raddle_model::{Event, Schedule, ThreadId, TraceFile, TraceStep};
+use raddle_model::{Event, SEQUENTIAL_ORDER, Schedule, ThreadId, TraceFile, TraceStep};
 
 /// Compiles the text of a program.
 pub fn compile(text: &str, parameters: &[(String, i64)]) -> Result<Machine, syntax::SyntaxError> {
@@ -49,12 +49,16 @@ impl Lab {
         self.machine.note_values();
         run_once(&mut engine, &mut self.machine, strategy);
         let summary = engine.summary();
+        let mut objects = self.machine.object_names(summary.object_count());
+        if let Some(order) = engine.sequential_order() {
+            SEQUENTIAL_ORDER.clone_into(&mut objects[order.index()]);
+        }
         let step = |event: &Event| TraceStep { thread: event.thread.0, operation: event.operation };
         TraceFile {
             verdict: summary.verdict.clone(),
             fingerprint: summary.fingerprint,
             threads: self.machine.thread_names(),
-            objects: self.machine.object_names(summary.object_count()),
+            objects,
             locations: self.machine.location_names(),
             steps: summary.trace.events.iter().map(step).collect(),
             picks: summary.trace.picks.iter().map(|pick| (pick.step, pick.arity, pick.value)).collect(),

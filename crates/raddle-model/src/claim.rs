@@ -100,6 +100,13 @@ pub struct Claims {
     /// Memory accesses are no scheduling points. Bugs that need another order of these are outside of every statement.
     #[serde(default)]
     pub synchronisation_only: bool,
+    /// Runs in which old values of atomics could not be read because there were too many. They are outside of every statement.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub forgot_writes: u64,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// The schedules that strategies without a schedule left have run.

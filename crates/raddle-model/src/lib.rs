@@ -30,7 +30,7 @@ pub use frames::{CALLED, INLINED, TextFrame, frames, is_address, is_standard, us
 pub use ids::{LocationId, ObjectId, ThreadId};
 pub use iroot::{Action, Count, IRoot, Idiom, Ledger, Site, Standing};
 pub use kind::{Handoff, Holding, Kind, KindInfo, LockMode, Memory, Notifies, Progress, Token, Waits};
-pub use memory_order::MemoryOrder;
+pub use memory_order::{MemoryModel, MemoryOrder, SEQUENTIAL_ORDER};
 pub use name::{Name, mix};
 pub use operation::{Access, Operation, Reads, Touch, dependent};
 pub use schedule::{Completion, Constraint, Schedule, Segment};

@@ -1,10 +1,40 @@
 //! The memory order of an access.
 
-use crate::Operation;
+use crate::{Kind, Operation};
 use serde::{Deserialize, Serialize};
 
+/// The name of the object that stands for the order of sequentially consistent operations under weak memory. It is
+/// none of the program's: accesses read it and fences write it.
+pub const SEQUENTIAL_ORDER: &str = "the order of SeqCst operations";
+
+/// Which values a read of an atomic may return.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MemoryModel {
+    /// The value written last, whatever order the access has: sequential consistency.
+    #[default]
+    Sc,
+    /// Every value that the orders of the accesses and fences allow, by RC11 without load buffering.
+    Weak,
+}
+
+impl MemoryModel {
+    /// Returns its name, as options and files have it.
+    pub fn name(self) -> &'static str {
+        match self {
+            MemoryModel::Sc => "sc",
+            MemoryModel::Weak => "weak",
+        }
+    }
+
+    /// Returns the model with this name.
+    pub fn from_name(name: &str) -> Option<MemoryModel> {
+        [MemoryModel::Sc, MemoryModel::Weak].into_iter().find(|model| model.name() == name)
+    }
+}
+
 /// The order of a memory access or fence, as in C11 and Rust. It defines happens-before, and hence data
-/// races. It does not change the value an access reads: runs are sequentially consistent.
+/// races and, under [`MemoryModel::Weak`], the values an access may read.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[repr(u8)]
@@ -90,6 +120,14 @@ impl Operation {
     pub fn memory_order(&self) -> Option<MemoryOrder> {
         // An access without an order has all bits set.
         MemoryOrder::of(self.argument & 0xff).filter(|_| self.argument >> 16 == 0)
+    }
+
+    /// Returns true for an atomic access or fence in an order that allows more than sequential consistency.
+    pub fn is_weakly_ordered(&self) -> bool {
+        let is_weak =
+            |order: MemoryOrder| !matches!(order, MemoryOrder::Plain | MemoryOrder::SequentiallyConsistent);
+        (self.kind.accesses_memory() || self.kind == Kind::Fence)
+            && [self.memory_order(), self.failure_order()].into_iter().flatten().any(is_weak)
     }
 
     /// Returns the order in which a compare-and-exchange reads if it fails; `None` for any other access.

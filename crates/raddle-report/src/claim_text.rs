@@ -27,6 +27,12 @@ pub fn line(claims: &Claims) -> Option<String> {
             plural(claims.rests, "time")
         );
     }
+    if claims.forgot_writes > 0 {
+        out += &format!(
+            "; in {} some old values of atomics could not be read, because an atomic keeps 64",
+            plural(claims.forgot_writes, "run")
+        );
+    }
     if claims.cut_short > 0 {
         out += &format!("; {} ended at the step limit", plural(claims.cut_short, "run"));
     }

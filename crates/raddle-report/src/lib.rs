@@ -13,6 +13,7 @@ mod coverage;
 pub mod events;
 mod failure_report;
 pub mod format;
+mod old_values;
 mod operations;
 mod race;
 pub mod run_text;

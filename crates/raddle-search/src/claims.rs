@@ -20,6 +20,7 @@ const STEP_LIMIT: &str = "step-limit";
 pub fn claims(tally: &Tally, lanes: &Lanes) -> Claims {
     let mut claims = Claims::default();
     claims.rests = tally.rests;
+    claims.forgot_writes = tally.forgot_writes;
     claims.idle_timeouts = tally.idle_timeouts;
     claims.exhaustion = tally.exhausted.then(|| exhaustion(tally, lanes));
     let too_long = tally.kinds.get(STEP_LIMIT).copied().unwrap_or(0);

@@ -144,6 +144,9 @@ impl LocalWorker {
         if matches!(summary.verdict, Verdict::Inconclusive { .. }) {
             made.run.details.get_or_insert_default().inconclusive = true;
         }
+        if summary.forgot_writes {
+            made.run.details.get_or_insert_default().forgot_writes = true;
+        }
         if let Some(before) = exposed
             && let Some(ledger) = strategy.ledger()
             && ledger.exposed() > before

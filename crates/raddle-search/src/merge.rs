@@ -60,6 +60,8 @@ struct Counts {
     exposed: Vec<(IRoot, u64)>,
     covered: Covered,
     profiling_error: Option<String>,
+    #[serde(default)]
+    forgot_writes: u64,
 }
 
 impl Counts {
@@ -84,6 +86,7 @@ impl Counts {
             exposed: tally.exposed.iter().map(|(&root, &number)| (root, number)).collect(),
             covered: tally.covered.clone(),
             profiling_error: tally.profiling_error.clone(),
+            forgot_writes: tally.forgot_writes,
         }
     }
 
@@ -121,6 +124,7 @@ impl Counts {
             exposed: self.exposed.iter().copied().collect(),
             covered: self.covered.clone(),
             profiling_error: self.profiling_error.clone(),
+            forgot_writes: self.forgot_writes,
             ..Tally::default()
         }
     }

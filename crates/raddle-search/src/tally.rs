@@ -56,6 +56,8 @@ pub struct Tally {
     pub covered: Covered,
     /// The reason why a profiling run for shared memory failed, if one did.
     pub profiling_error: Option<String>,
+    /// Runs in which a choice of weak memory was smaller than the model allows, pruned ones included.
+    pub forgot_writes: u64,
 }
 
 /// The runs of one strategy.
@@ -95,6 +97,7 @@ impl Tally {
 
     /// Counts a run.
     pub fn count(&mut self, turn: Turn, run: &Run) {
+        self.forgot_writes += u64::from(run.details.as_ref().is_some_and(|details| details.forgot_writes));
         if run.cut_off {
             self.cut_off += 1;
             return;
@@ -157,6 +160,7 @@ impl Tally {
         self.census.merge(&other.census);
         self.rests += other.rests;
         self.idle_timeouts |= other.idle_timeouts;
+        self.forgot_writes += other.forgot_writes;
         self.threads = self.threads.max(other.threads);
         self.steps = self.steps.max(other.steps);
         self.outside_waits += other.outside_waits;
@@ -194,8 +198,9 @@ impl Tally {
             tally.passed_after_longest = 0;
         }
         let all = self.lanes.iter().all(|lane| lane.exhausted_at.is_some());
-        // What comes after the step limit was not seen.
-        self.exhausted = (all || self.covered_at(lanes).is_some()) && self.inconclusive == 0;
+        // What comes after the step limit was not seen, nor what follows from writes that were dropped.
+        let is_complete = self.inconclusive == 0 && self.forgot_writes == 0;
+        self.exhausted = (all || self.covered_at(lanes).is_some()) && is_complete;
     }
 
     /// Returns the number of the turn at which a strategy had covered everything.

@@ -79,6 +79,10 @@ impl Strategy for BasicPos {
         self.rng.below(u64::from(arity)) as u32
     }
 
+    fn pick_message(&mut self, arity: u32) -> u32 {
+        self.rng.message(arity)
+    }
+
     fn learns(&self) -> bool {
         false
     }

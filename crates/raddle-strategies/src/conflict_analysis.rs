@@ -128,6 +128,10 @@ impl Strategy for ConflictAnalysis {
         self.inner.pick(arity)
     }
 
+    fn pick_message(&mut self, arity: u32) -> u32 {
+        self.inner.pick_message(arity)
+    }
+
     fn learn(&mut self, run: &RunSummary<'_>) {
         let trace = run.trace;
         let scheme = self.scheme;

@@ -283,6 +283,14 @@ impl Strategy for Maple {
         }
     }
 
+    fn pick_message(&mut self, arity: u32) -> u32 {
+        match self.knowledge.purpose {
+            Purpose::Pos => self.pos.pick_message(arity),
+            Purpose::Oos => self.oos.pick_message(arity),
+            Purpose::Expose(_) => self.attempt.pick_message(arity),
+        }
+    }
+
     fn learn(&mut self, run: &RunSummary<'_>) {
         let settings = &self.settings;
         let knowledge = Arc::make_mut(&mut self.knowledge);

@@ -193,6 +193,10 @@ impl Strategy for Oos {
         self.rng.below(u64::from(arity)) as u32
     }
 
+    fn pick_message(&mut self, arity: u32) -> u32 {
+        self.rng.message(arity)
+    }
+
     fn learn(&mut self, run: &RunSummary<'_>) {
         if self.learnt_runs < self.learning_runs {
             self.learnt_runs += 1;

@@ -371,6 +371,10 @@ impl Strategy for Pct {
         self.rng.below(u64::from(arity)) as u32
     }
 
+    fn pick_message(&mut self, arity: u32) -> u32 {
+        self.rng.message(arity)
+    }
+
     fn learn(&mut self, run: &RunSummary<'_>) {
         self.learnt_runs += 1;
         if self.learns() {

@@ -94,6 +94,10 @@ impl Strategy for PctLarge {
         self.rng.below(u64::from(arity)) as u32
     }
 
+    fn pick_message(&mut self, arity: u32) -> u32 {
+        self.rng.message(arity)
+    }
+
     fn learn(&mut self, run: &RunSummary<'_>) {
         self.longest = self.longest.max(run.trace.events.len() as u64);
     }

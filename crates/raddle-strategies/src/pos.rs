@@ -182,6 +182,10 @@ impl Strategy for Pos {
         self.rng.below(u64::from(arity)) as u32
     }
 
+    fn pick_message(&mut self, arity: u32) -> u32 {
+        self.rng.message(arity)
+    }
+
     fn learns(&self) -> bool {
         false
     }

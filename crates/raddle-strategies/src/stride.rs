@@ -189,6 +189,10 @@ impl Strategy for RandomizedStride {
         self.rng.below(u64::from(arity)) as u32
     }
 
+    fn pick_message(&mut self, arity: u32) -> u32 {
+        self.rng.message(arity)
+    }
+
     fn learn(&mut self, run: &RunSummary<'_>) {
         if !self.learns() || self.learnt_runs >= PROFILE_RUNS {
             return;

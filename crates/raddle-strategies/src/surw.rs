@@ -181,6 +181,10 @@ impl Strategy for Surw {
         self.rng.below(u64::from(arity)) as u32
     }
 
+    fn pick_message(&mut self, arity: u32) -> u32 {
+        self.rng.message(arity)
+    }
+
     fn learn(&mut self, run: &RunSummary<'_>) {
         self.profile.learn(run, false);
         let roster = &mut self.profile.roster;

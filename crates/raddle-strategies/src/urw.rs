@@ -75,6 +75,10 @@ impl Strategy for Urw {
         self.rng.below(u64::from(arity)) as u32
     }
 
+    fn pick_message(&mut self, arity: u32) -> u32 {
+        self.rng.message(arity)
+    }
+
     fn learn(&mut self, run: &RunSummary<'_>) {
         let mut weight = vec![0_u64; run.thread_count()];
         for event in &run.trace.events {

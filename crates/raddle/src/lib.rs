@@ -152,7 +152,7 @@ pub mod time;
 
 #[cfg(feature = "check")]
 pub use check::{
-    Config, Failed, Failure, FailureFile, PORTFOLIO, Panic, Passed, ReplayError, Timeouts, check,
+    Config, Failed, Failure, FailureFile, Memory, PORTFOLIO, Panic, Passed, ReplayError, Timeouts, check,
     check_named, check_with, replay, try_replay, try_replay_tolerantly,
 };
 #[cfg(feature = "check")]

@@ -1,8 +1,9 @@
 //! The arguments of `raddle lab`.
 
 use super::search::SearchArgs;
-use super::values::{assignment, runs, whole};
+use super::values::{assignment, memory, runs, whole};
 use clap::{Args, Subcommand};
+use raddle_model::MemoryModel;
 use std::path::PathBuf;
 
 #[derive(Subcommand)]
@@ -11,6 +12,8 @@ pub(crate) enum LabCommand {
     Run(RunArgs),
     /// The micro benchmark of the POS paper: how evenly strategies cover partial orders
     Micro(MicroArgs),
+    /// The outcomes of litmus programs under weak memory, beside those that the model allows
+    Litmus(LitmusArgs),
     /// The guarantees of PCT and POS in numbers
     Bound(BoundArgs),
     /// The equation of the randomized-stride paper in numbers
@@ -38,6 +41,9 @@ pub(crate) struct RunArgs {
     /// Give a parameter of the program another value
     #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
     pub(crate) set: Vec<(String, i64)>,
+    /// Which values atomic accesses read: the newest (sc), or all that their memory orders allow (weak)
+    #[arg(long, value_name = "MODEL", default_value = "sc", value_parser = memory)]
+    pub(crate) memory: MemoryModel,
     /// Compute the probability of a failure as well, where the strategy allows it
     #[arg(long)]
     pub(crate) exact: bool,
@@ -91,6 +97,28 @@ pub(crate) struct MicroArgs {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  raddle lab litmus store_buffering.rdl
+  raddle lab litmus litmus/ --memory sc
+
+A litmus program has shared variables and threads without branches, of atomic accesses with constant arguments and fences:
+  x.store(1, release)   r = x.load(acquire)   r = x.fetch_add(1, relaxed)   r = x.swap(1, acq_rel)
+  r = x.compare_exchange(0, 1, acq_rel, acquire)   fence(seq_cst)
+Every schedule and every choice of the memory is run. The model is RC11 without load buffering, enumerated by its axioms.
+Of a folder, all files that end in .rdl are compared; the outcomes are listed where runs and model differ.
+
+Exit status: 0 no forbidden outcome was seen, 1 one was seen, 2 a mistake in arguments or files.")]
+pub(crate) struct LitmusArgs {
+    /// A program's file, or a folder of them
+    #[arg(required = true)]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Which values atomic accesses read: the newest (sc), or all that their memory orders allow (weak)
+    #[arg(long, value_name = "MODEL", default_value = "weak", value_parser = memory)]
+    pub(crate) memory: MemoryModel,
 }
 
 #[derive(Args)]

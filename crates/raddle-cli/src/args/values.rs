@@ -1,5 +1,6 @@
 //! Numbers and times as people write them.
 
+use raddle_model::MemoryModel;
 use std::time::Duration;
 
 /// A positive whole number, also written as 5e7 or 10_000.
@@ -15,6 +16,11 @@ pub(crate) fn whole(text: &str) -> Result<u64, String> {
         }
     };
     if number == 0 { Err(wrong()) } else { Ok(number) }
+}
+
+/// A memory model.
+pub(crate) fn memory(text: &str) -> Result<MemoryModel, String> {
+    MemoryModel::from_name(text).ok_or_else(|| "the models are sc and weak".to_owned())
 }
 
 /// A span of time.

@@ -13,7 +13,7 @@ use raddle_engine::{Config, Replay, Strategy};
 use raddle_explain::MOST_AUTOMATIC_STEPS;
 use raddle_lab::exact::{self, Exact, Limits};
 use raddle_lab::{Job, Lab, Machine, SeenOrder, SeenOrders, compile, sample_all};
-use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, FrontEnd, Name, Settings, TraceFile};
+use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, FrontEnd, MemoryModel, Name, Settings, TraceFile};
 use raddle_report::run_text::verdict;
 use raddle_report::shape::{self, CargoTest, FirstFailure, ListedOrder, Run, TestStatus};
 use raddle_report::{Coverage, coverage, text};
@@ -26,7 +26,7 @@ pub(crate) fn run(args: &RunArgs, width: usize) -> Result<Outcome> {
     let mut reports_of_ci = Reports::open(&args.search.ci)?;
     let source = read(&args.file)?;
     let machine = compile(&source, &args.set).with_context(|| shown(&args.file).to_owned())?;
-    let (settings, budget) = (args.search.settings(), args.search.counting_budget());
+    let (settings, budget) = (settings(args), args.search.counting_budget());
     let specs = specs(args);
     let orders: Vec<SeenOrders> = specs.iter().map(|_| SeenOrders::default()).collect();
     let jobs = specs.iter().zip(&orders).map(|(spec, orders)| {
@@ -97,9 +97,26 @@ pub(crate) fn run(args: &RunArgs, width: usize) -> Result<Outcome> {
         }
     }
     if shown_failure.is_none() {
-        out.push_str("\nNo run failed.\n");
+        out.push_str(&passed(args, &machine));
     }
     Ok(Outcome { text: out, status })
+}
+
+/// Returns the verdict on a program none of whose runs failed.
+fn passed(args: &RunArgs, machine: &Machine) -> String {
+    match args.memory {
+        MemoryModel::Weak => "\nNo run failed under weak memory.\n".to_owned(),
+        MemoryModel::Sc if machine.program().has_weak_orders() => "\nNo run failed.\n\
+             note: the program uses memory orders weaker than seq_cst, and weak memory was not explored\n\
+             help: --memory weak explores it\n"
+            .to_owned(),
+        MemoryModel::Sc => "\nNo run failed.\n".to_owned(),
+    }
+}
+
+/// Returns the settings of all runs.
+fn settings(args: &RunArgs) -> Settings {
+    Settings { memory: args.memory, ..args.search.settings() }
 }
 
 /// Returns the compared strategies.
@@ -210,6 +227,10 @@ fn test(args: &RunArgs, report: &Run) -> CargoTest {
 }
 
 fn add_exact(report: &mut Run, machine: &Machine, config: Config, spec: &str, limits: Limits) {
+    if config.memory == MemoryModel::Weak {
+        report.exact_refused = Some("probabilities under weak memory are not computed".to_owned());
+        return;
+    }
     let computed = raddle_strategies::exact(spec).and_then(|strategy| {
         exact::compute(machine, config, &strategy, &limits).map_err(|error| error.to_string())
     });
@@ -255,7 +276,7 @@ fn trace_file(
     let settings = Settings {
         exit_last: recording.trace.exit_last,
         timeouts_anytime: recording.trace.timeouts_anytime,
-        ..args.search.settings()
+        ..settings(args)
     };
     let origin = TraceFile {
         program: source.to_owned(),
@@ -298,6 +319,9 @@ fn command(args: &RunArgs, file: &TraceFile) -> String {
     option("seed", args.search.seed().to_string());
     option("runs", (file.run + 1).to_string());
     let usual = Config::default();
+    if file.settings.memory != usual.memory {
+        option("memory", file.settings.memory.name().to_owned());
+    }
     if file.settings.timeouts_anytime {
         option("timeouts", "any".to_owned());
     }

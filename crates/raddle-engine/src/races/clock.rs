@@ -1,53 +1,103 @@
-//! Vector clocks that grow with the number of threads.
+//! Vector clocks that grow with the number of threads, and views that grow with the number of atomics.
 
-use raddle_model::ThreadId;
+use raddle_model::{LocationId, ThreadId};
 
-/// Number of known events of each thread. A thread without an entry has none.
+/// What is known at some moment: events, by [happens-before](super), and writes to atomics.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub(super) struct Clock(Vec<u32>);
+pub(super) struct Clock {
+    /// How many events of each thread are known. A thread that is not named has none.
+    counts: Vec<u32>,
+    pub(super) view: View,
+}
 
 impl Clock {
     /// Returns the number of known events of `thread`.
     #[inline]
     pub(super) fn of(&self, thread: ThreadId) -> u32 {
-        self.0.get(thread.index()).copied().unwrap_or(0)
+        self.counts.get(thread.index()).copied().unwrap_or(0)
     }
 
     /// Returns the counts, indexed by thread.
     pub(super) fn counts(&self) -> &[u32] {
-        &self.0
+        &self.counts
     }
 
     /// Counts an event of `thread`.
     #[inline]
     pub(super) fn increment(&mut self, thread: ThreadId) {
-        if self.0.len() <= thread.index() {
-            self.0.resize(thread.index() + 1, 0);
+        if self.counts.len() <= thread.index() {
+            self.counts.resize(thread.index() + 1, 0);
         }
-        self.0[thread.index()] += 1;
+        self.counts[thread.index()] += 1;
     }
 
     /// Joins the knowledge of `other`.
     #[inline]
     pub(super) fn join(&mut self, other: &Clock) {
-        if self.0.len() < other.0.len() {
-            self.0.resize(other.0.len(), 0);
-        }
-        for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
-            *mine = (*mine).max(*theirs);
-        }
+        join(&mut self.counts, &other.counts);
+        self.view.join(&other.view);
     }
 
     /// Becomes equal to `other`, reusing its memory.
     #[inline]
     pub(super) fn set(&mut self, other: &Clock) {
-        self.0.clear();
-        self.0.extend_from_slice(&other.0);
+        self.counts.clear();
+        self.counts.extend_from_slice(&other.counts);
+        self.view.set(&other.view);
     }
 
     /// Resets the clock.
     pub(super) fn clear(&mut self) {
+        self.counts.clear();
+        self.view.clear();
+    }
+}
+
+/// For each atomic whose writes are told apart, by its [slot](super::messages::Slots): the time stamp of the latest
+/// write that is known. Empty under sequential consistency.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub(super) struct View(Vec<u64>);
+
+impl View {
+    /// Returns the time stamp of the latest write that is known, or 0.
+    #[inline]
+    pub(super) fn of(&self, slot: usize) -> u64 {
+        self.0.get(slot).copied().unwrap_or(0)
+    }
+
+    /// Learns of a write.
+    #[inline]
+    pub(super) fn raise(&mut self, slot: usize, stamp: u64) {
+        if self.0.len() <= slot {
+            self.0.resize(slot + 1, 0);
+        }
+        self.0[slot] = self.0[slot].max(stamp);
+    }
+
+    #[inline]
+    pub(super) fn join(&mut self, other: &View) {
+        join(&mut self.0, &other.0);
+    }
+
+    #[inline]
+    pub(super) fn set(&mut self, other: &View) {
         self.0.clear();
+        self.0.extend_from_slice(&other.0);
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
+/// Takes the greater of each two numbers. A missing one is 0.
+#[inline]
+fn join<N: Copy + Ord + Default>(mine: &mut Vec<N>, theirs: &[N]) {
+    if mine.len() < theirs.len() {
+        mine.resize(theirs.len(), N::default());
+    }
+    for (mine, theirs) in mine.iter_mut().zip(theirs) {
+        *mine = (*mine).max(*theirs);
     }
 }
 
@@ -60,6 +110,8 @@ pub(super) struct ThreadClocks {
     pub(super) acquirable: Clock,
     /// Its clock at its last release fence; its relaxed writes publish that.
     pub(super) fenced: Clock,
+    /// How often in a row it has read an old value at each location in the code.
+    pub(super) old_reads: Vec<(LocationId, u32)>,
 }
 
 impl ThreadClocks {
@@ -67,5 +119,6 @@ impl ThreadClocks {
         self.now.clear();
         self.acquirable.clear();
         self.fenced.clear();
+        self.old_reads.clear();
     }
 }

@@ -4,7 +4,7 @@ use super::{Shadow, Tracker};
 use crate::engine::{Engine, Reply};
 use crate::objects::Resource;
 use crate::semantics::Effect;
-use raddle_model::{Handoff, Kind, ObjectId, Operation, ThreadId};
+use raddle_model::{Handoff, Kind, MemoryOrder, ObjectId, Operation, ThreadId};
 
 impl Tracker {
     /// Joins the published clock of `object` into that of `thread`.
@@ -35,6 +35,10 @@ impl Tracker {
         if order.acquires() {
             clocks.now.join(&clocks.acquirable);
         }
+        if self.is_weak && order == MemoryOrder::SequentiallyConsistent {
+            self.fence_sequentially(thread);
+        }
+        let clocks = &mut self.threads[thread.index()];
         if order.releases() {
             clocks.fenced.set(&clocks.now);
         }

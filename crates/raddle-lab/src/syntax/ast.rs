@@ -1,5 +1,8 @@
 //! The tree of a program text, names still unresolved.
 
+use super::atomic::AtomicCall;
+use raddle_model::MemoryOrder;
+
 /// A location in the source, counted from 1 in lines and characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {
@@ -225,6 +228,10 @@ pub(super) enum StatementKind {
     Sleep(Expression),
     /// `v = choose e`.
     Choose(Name, Expression),
+    /// `x.store(1, release)` and so on.
+    Atomic(AtomicCall),
+    /// `fence(seq_cst)`.
+    Fence(MemoryOrder),
 }
 
 /// Keywords that take exactly one object and nothing else.

@@ -132,6 +132,8 @@ impl<'a> ThreadCompiler<'a> {
                 }
                 self.memory(MemoryAction::Assert(condition), touches, position)
             }
+            StatementKind::Atomic(call) => self.atomic(call, position),
+            StatementKind::Fence(order) => self.plain(Action::Fence(*order)),
             StatementKind::Step => self.plain(Action::Step),
             StatementKind::Yield => self.plain(Action::Yield),
             StatementKind::Exit => self.plain(Action::Exit),
@@ -415,7 +417,7 @@ impl<'a> ThreadCompiler<'a> {
         self.code.push(Instruction { operation, source: self.source });
     }
 
-    fn event(&mut self, event: Event) {
+    pub(super) fn event(&mut self, event: Event) {
         let label = &mut self.sources[self.source as usize].label;
         if label.is_empty() {
             self.labels += 1;

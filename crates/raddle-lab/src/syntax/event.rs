@@ -1,6 +1,8 @@
 //! Events: the action of a scheduling point and the objects it touches.
 
+use super::atomic::{AtomicAction, AtomicChange};
 use super::expression::{Element, Expr, Fault};
+use raddle_model::MemoryOrder;
 
 /// An event and the objects it touches.
 #[derive(Debug, Clone)]
@@ -45,6 +47,10 @@ pub struct Accesses {
 pub enum Action {
     /// Reads or writes shared variables.
     Memory(MemoryAction),
+    /// Accesses a shared variable in a memory order.
+    Atomic(AtomicAction),
+    /// A fence.
+    Fence(MemoryOrder),
     /// `step`: touches nothing.
     Step,
     /// `yield`.
@@ -301,6 +307,18 @@ impl MemoryAction {
 }
 
 impl Action {
+    /// Returns the memory orders of the action: that of an access or fence, and that of an exchange that fails.
+    pub fn orders(&self) -> [Option<MemoryOrder>; 2] {
+        match self {
+            Action::Fence(order) => [Some(*order), None],
+            Action::Atomic(AtomicAction {
+                order, change: AtomicChange::Exchange { failure, .. }, ..
+            }) => [Some(*order), Some(*failure)],
+            Action::Atomic(atomic) => [Some(atomic.order), None],
+            _ => [None, None],
+        }
+    }
+
     /// Returns the name of the action in reports.
     pub fn name(&self) -> &'static str {
         match self {
@@ -308,6 +326,14 @@ impl Action {
             Action::Memory(MemoryAction::Add { .. }) => "add",
             Action::Memory(MemoryAction::Assert(_)) => "assert",
             Action::Memory(MemoryAction::Branch { .. }) => "branch",
+            Action::Atomic(atomic) => match atomic.change {
+                AtomicChange::Load => "load",
+                AtomicChange::Store(_) => "store",
+                AtomicChange::Swap(_) => "swap",
+                AtomicChange::Add(_) => "fetch_add",
+                AtomicChange::Exchange { .. } => "compare_exchange",
+            },
+            Action::Fence(_) => "fence",
             Action::Step => "step",
             Action::Yield => "yield",
             Action::Sleep(_) => "sleep",

@@ -32,9 +32,9 @@ pub(crate) struct Token {
 }
 
 /// Longest first, so that `<=` is not read as `<`.
-const SYMBOLS: [&str; 26] = [
+const SYMBOLS: [&str; 27] = [
     "++", "--", "+=", "-=", "==", "!=", "<=", ">=", "&&", "||", "+", "-", "*", "/", "%", "<", ">", "!", "=",
-    "(", ")", "[", "]", "{", "}", ",",
+    "(", ")", "[", "]", "{", "}", ",", ".",
 ];
 
 /// Splits `source` into tokens; the last one is always [`TokenKind::Eof`].
@@ -62,7 +62,7 @@ pub(crate) fn tokenize(source: &str) -> Outcome<Vec<Token>> {
                     return Err(SyntaxError::new(
                         position,
                         format!("unexpected character `{}`", first.escape_default()),
-                        "only names, numbers, `+ - * / % < > = ! & |`, brackets, `,` and `;` are used; \
+                        "only names, numbers, `+ - * / % < > = ! & |`, brackets, `,`, `.` and `;` are used; \
                          comments start with `#`",
                     ));
                 }

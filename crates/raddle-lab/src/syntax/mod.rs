@@ -33,6 +33,8 @@
 //! | `wait cv m`, `v = wait cv m for e`, `signal cv`, `broadcast cv` | conditions |
 //! | `barrier b`, `v = barrier b`, `once o { }`, `destroy m` | the other objects |
 //! | `spawn T`, `spawn T(e)`, `h = spawn T`, `join h`, `join T` | threads |
+//! | `v = x.load(o)`, `x.store(e, o)`, `v = x.swap(e, o)`, `v = x.fetch_add(e, o)` | atomic accesses in order `o`: `relaxed`, `acquire`, `release`, `acq_rel`, `seq_cst` |
+//! | `v = x.compare_exchange(e, e, o, o)`, `fence(o)` | the value expected, the new one, the orders of success and failure; yields the value read |
 //! | `return`, `exit` | ends the thread; ends the program |
 //!
 //! **Events.** A statement is atomic. It is one event if it touches a shared variable or is any of
@@ -40,8 +42,13 @@
 //! assignments among locals, run together with the event before them (at the start of the thread,
 //! with its creation). The condition of `if` or `while` is an event of its own if it reads a shared
 //! variable. A statement touches at most two shared variables, and array indices depend on locals only.
+//!
+//! **Memory.** Without an order, an access reads the value written last. One with an order does too, unless the engine
+//! explores weak memory. An access without an order then still reads and writes the newest value, and its writes
+//! are known to every thread.
 
 mod ast;
+mod atomic;
 mod compile;
 mod compile_flow;
 mod compile_thread;
@@ -57,6 +64,7 @@ mod scope;
 mod tests;
 
 pub use ast::{BinaryOperator, ObjectKind, Position, UnaryOperator};
+pub use atomic::{AtomicAction, AtomicChange};
 pub use compile::compile;
 pub use error::SyntaxError;
 pub use event::{Accesses, Action, Event, Flow, MemoryAction, Mode, ObjectRef, Place};

@@ -131,6 +131,7 @@ impl Parser<'_> {
                 format!("the result of `{word}` is not stored"),
                 format!("declare `local v` and write `v = {word} ..`"),
             ),
+            "fence" if self.next_is_symbol("(") => self.fence(),
             "else" => self.error("`else` without an `if` before it", "put it after the block of an `if`"),
             "thread" | "main" | "param" | "shared" | "mutex" | "recursive" | "checked" | "rwlock"
             | "condition" | "semaphore" => self.error(
@@ -216,6 +217,9 @@ impl Parser<'_> {
 
     fn assignment(&mut self) -> Outcome<StatementKind> {
         let place = self.reference("a statement")?;
+        if self.at_symbol(".") {
+            return self.atomic(place, None);
+        }
         if let Some(amount) = self.bump() {
             return Ok(StatementKind::Add { place, amount, target: None });
         }
@@ -249,6 +253,9 @@ impl Parser<'_> {
             return self.call(&word, Some(place.name));
         }
         let value = self.expression()?;
+        if self.at_symbol(".") {
+            return self.atomic_result(place, value);
+        }
         let Some(amount) = self.bump() else { return Ok(StatementKind::Assign(place, value)) };
         match value {
             Expression::Read(changed) if place.index.is_none() => {
@@ -257,6 +264,17 @@ impl Parser<'_> {
             _ => self.error(
                 "`++` and `--` apply to one variable and their result goes into a local",
                 "write `v = x++` with `local v`, or use two statements",
+            ),
+        }
+    }
+
+    /// `place = value.method(..)`, up to the `.`.
+    fn atomic_result(&mut self, place: Reference, value: Expression) -> Outcome<StatementKind> {
+        match value {
+            Expression::Read(object) if place.index.is_none() => self.atomic(object, Some(place.name)),
+            _ => self.error(
+                "an atomic access applies to one variable and its result goes into a local",
+                "write `v = x.load(acquire)` with `local v`",
             ),
         }
     }

@@ -109,6 +109,12 @@ impl Parser<'_> {
         matches!(self.peek(), TokenKind::Word(found) if found == word)
     }
 
+    /// Tells whether this symbol comes after the next token.
+    pub(super) fn next_is_symbol(&self, symbol: &str) -> bool {
+        let next = self.tokens.get(self.next + 1).map(|token| &token.kind);
+        matches!(next, Some(TokenKind::Symbol(found)) if *found == symbol)
+    }
+
     pub(super) fn take_symbol(&mut self, symbol: &str) -> bool {
         let found = self.at_symbol(symbol);
         if found {

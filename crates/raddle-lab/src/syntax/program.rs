@@ -10,6 +10,7 @@
 use super::ast::{ObjectKind, Position};
 use super::event::Event;
 use super::expression::{Expr, Fault};
+use raddle_model::MemoryOrder;
 
 /// Largest number of local instructions between two events; more is treated as an endless loop.
 pub const LOCAL_STEP_LIMIT: u32 = 1_000_000;
@@ -132,6 +133,16 @@ pub enum Pause<'a> {
 }
 
 impl Program {
+    /// Returns true if an atomic access or a fence has an order weaker than `seq_cst`.
+    pub fn has_weak_orders(&self) -> bool {
+        let is_weak = |order: MemoryOrder| order != MemoryOrder::SequentiallyConsistent;
+        let mut code = self.threads.iter().flat_map(|thread| &thread.code);
+        code.any(|instruction| match &instruction.operation {
+            Operation::Event(event) => event.action.orders().into_iter().flatten().any(is_weak),
+            _ => false,
+        })
+    }
+
     /// Returns the initial values of the shared variables.
     pub fn initial_values(&self) -> Vec<i64> {
         self.objects[..self.variables as usize].iter().map(|object| object.initial).collect()

@@ -14,7 +14,7 @@ mod values;
 pub use details::{Details, Reason, Stack};
 pub use front_end::{FrontEnd, UnknownFrontEnd};
 
-use crate::{Operation, Pick, Values, Verdict};
+use crate::{MemoryModel, Operation, Pick, Values, Verdict};
 use serde::{Deserialize, Serialize};
 
 /// The version that this crate writes. It also reads version 1.
@@ -175,6 +175,13 @@ pub struct Settings {
     /// True if a run that reaches the step limit fails even though threads make progress.
     #[serde(default, skip_serializing_if = "is_false")]
     pub step_limit_fails: bool,
+    /// Which values a read of an atomic could return.
+    #[serde(default, skip_serializing_if = "is_sc")]
+    pub memory: MemoryModel,
+}
+
+fn is_sc(memory: &MemoryModel) -> bool {
+    *memory == MemoryModel::Sc
 }
 
 impl Default for Settings {

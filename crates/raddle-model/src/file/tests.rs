@@ -26,6 +26,7 @@ pub(super) fn sample() -> TraceFile {
             races: true,
             exit_last: false,
             step_limit_fails: false,
+            memory: crate::MemoryModel::Sc,
         },
         strategy: "pos".into(),
         seed: 1,

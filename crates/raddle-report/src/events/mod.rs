@@ -12,13 +12,14 @@ mod waits;
 
 pub use place::Place;
 
+use crate::old_values;
 use crate::operations::{answer, verb};
 use crate::run_text::names::{self, Names};
 use crate::run_text::verdict;
 use crate::values::{ShownValue, beside, told};
 use raddle_model::{
-    Access, BlockReason, Failure, FrontEnd, Holding, Kind, LocationId, ObjectId, Operation, TraceFile,
-    is_address,
+    Access, BlockReason, Failure, FrontEnd, Holding, Kind, LocationId, ObjectId, Operation, SEQUENTIAL_ORDER,
+    TraceFile, is_address,
 };
 use std::collections::BTreeSet;
 
@@ -67,6 +68,8 @@ pub struct DisplayEvent {
     pub is_switch: bool,
     /// An additional decision, such as the value of a choice.
     pub answer: Option<String>,
+    /// What weak memory decided in it, such as an old value.
+    pub note: Option<String>,
     /// The values read and written, as far as known.
     pub values: Vec<ShownValue>,
     /// True if it releases a lock and its location is where the lock was taken, as for a guard in Rust.
@@ -209,7 +212,7 @@ impl Timeline {
         let mut objects: Vec<String> = match &event.values[..] {
             [] => {
                 let objects = event.operation.objects().map(|(object, _)| name(object.0));
-                objects.take(most).collect()
+                objects.filter(|name| name != SEQUENTIAL_ORDER).take(most).collect()
             }
             values => values.iter().map(ShownValue::text).collect(),
         };
@@ -235,6 +238,9 @@ impl Timeline {
         };
         if let Some(answer) = &event.answer {
             text.push_str(&format!(" -> {answer}"));
+        }
+        if let Some(note) = &event.note {
+            text.push_str(&format!(", {note}"));
         }
         text
     }
@@ -262,7 +268,9 @@ impl Timeline {
     /// Returns the objects that a step touches, by name, each with its access.
     pub fn objects_of(&self, event: &DisplayEvent) -> impl Iterator<Item = (String, Access)> + use<'_> {
         let access = |writes| if writes { Access::Write } else { Access::Read };
-        event.operation.objects().map(move |(object, writes)| (self.object(object.0), access(writes)))
+        let objects =
+            event.operation.objects().map(move |(object, writes)| (self.object(object.0), access(writes)));
+        objects.filter(|(name, _)| name != SEQUENTIAL_ORDER)
     }
 
     /// Returns for every event the objects that its thread holds after it.
@@ -293,13 +301,16 @@ impl Timeline {
 
 fn executed(file: &TraceFile) -> Vec<DisplayEvent> {
     let mut picks = file.picks.iter().peekable();
-    let (mut before, acquired) = (None, acquired(file));
+    let (mut before, acquired, mut notes) = (None, acquired(file), old_values::notes(file));
     let mut events = Vec::with_capacity(file.steps.len());
     for (index, step) in file.steps.iter().enumerate() {
         let mut answers = Vec::new();
         // Decisions are in the order of the steps.
         while let Some(&&(_, arity, value)) = picks.peek().filter(|&&&(at, ..)| at as usize <= index) {
-            answers.push(answer(step.operation.kind, arity, value));
+            // That of a memory access is in its note.
+            if !step.operation.kind.is_memory() {
+                answers.push(answer(step.operation.kind, arity, value));
+            }
             picks.next();
         }
         events.push(DisplayEvent {
@@ -308,6 +319,7 @@ fn executed(file: &TraceFile) -> Vec<DisplayEvent> {
             executed: true,
             is_switch: before.is_some_and(|thread| thread != step.thread),
             answer: (!answers.is_empty()).then(|| answers.join(", ")),
+            note: notes.remove(&index),
             values: told(file, index),
             is_at_lock: step.operation.kind.info().holding == Holding::GivesBack
                 && step
@@ -356,6 +368,7 @@ fn pending(file: &TraceFile) -> Vec<DisplayEvent> {
             executed: false,
             is_switch: false,
             answer: None,
+            note: None,
             values: Vec::new(),
             is_at_lock: false,
         }

@@ -29,6 +29,7 @@ pub(crate) fn run(threads: &[&str], steps: &[(u32, Kind, &[u32])]) -> TraceFile 
             races: false,
             exit_last: false,
             step_limit_fails: false,
+            memory: raddle_model::MemoryModel::Sc,
         },
         strategy: "pos".into(),
         seed: 1,

@@ -108,8 +108,9 @@ fn run(report: &FailureReport, timeline: &Timeline) -> Value {
     let places: Vec<Value> = places.chain([json!(["?", "?", -1, 0, ""])]).collect();
     let place = |index: usize| index.min(places.len() - 1);
     let answers = timeline.events.iter().enumerate();
-    let answers: Vec<Value> =
-        answers.filter_map(|(step, event)| Some(json!([step, event.answer.as_ref()?]))).collect();
+    let answers: Vec<Value> = answers
+        .filter_map(|(step, event)| Some(json!([step, event.answer.as_ref().or(event.note.as_ref())?])))
+        .collect();
     let values = timeline.events.iter().enumerate().filter(|(_, event)| !event.values.is_empty());
     let texts = |event: &DisplayEvent| {
         event.values.iter().map(|told| (told.name.clone(), told.value())).collect::<Vec<_>>()

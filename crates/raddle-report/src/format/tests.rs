@@ -47,6 +47,7 @@ fn file() -> TraceFile {
             races: false,
             exit_last: false,
             step_limit_fails: false,
+            memory: raddle_model::MemoryModel::Sc,
         },
         strategy: "pos".into(),
         seed: 7,

@@ -2,6 +2,7 @@
 //! language or library allows, and a given machine may hardly ever show.
 
 use super::names::Names;
+use crate::old_values;
 use raddle_model::{Kind, LocationId, Operation, ThreadId, TraceFile};
 
 /// The maximum number of locations of time-outs.
@@ -25,6 +26,7 @@ pub fn assumptions(file: &TraceFile) -> Vec<String> {
             ));
         }
     }
+    lines.extend(memory(file));
     if file.settings.timeouts_anytime {
         lines.extend(time(file));
     }
@@ -35,6 +37,13 @@ pub fn assumptions(file: &TraceFile) -> Vec<String> {
 fn is_last(file: &TraceFile, thread: u32, operation: &Operation) -> bool {
     let last = file.steps.iter().rfind(|step| step.thread == thread);
     last.is_some_and(|step| step.operation == *operation)
+}
+
+/// Returns the sentence about old values, if the run reads any.
+fn memory(file: &TraceFile) -> Option<String> {
+    (!old_values::notes(file).is_empty()).then(|| {
+        "This run assumes weak memory: the orders of its atomic accesses and fences allow the old values that it reads".to_owned()
+    })
 }
 
 /// Returns the sentence about time, if the run has waits with a time limit.

@@ -5,7 +5,7 @@ use super::names::Names;
 use super::steps::plain;
 use crate::events::{DisplayEvent, Place, Timeline};
 use crate::operations::verb;
-use raddle_model::{Operation, TraceFile};
+use raddle_model::{Operation, SEQUENTIAL_ORDER, TraceFile};
 use std::fmt::Write;
 
 /// Returns a step with its location and the locks that its thread holds after it. `caller` is the calling
@@ -53,6 +53,7 @@ pub fn statement(file: &TraceFile, operation: &Operation) -> String {
     let names = Names(file);
     let mut objects: Vec<String> =
         operation.objects().map(|(object, _)| names.short_object(object)).collect();
+    objects.retain(|name| name != SEQUENTIAL_ORDER);
     objects.dedup();
     let gap = if objects.is_empty() { "" } else { " " };
     let text = format!("{}{gap}{}", verb(operation.kind), objects.join(", "));

@@ -29,6 +29,7 @@ fn file(threads: Vec<String>, objects: Vec<String>, lines: u32, steps: Vec<Trace
             races: false,
             exit_last: false,
             step_limit_fails: false,
+            memory: raddle_model::MemoryModel::Sc,
         },
         strategy: "pos".into(),
         seed: 1,

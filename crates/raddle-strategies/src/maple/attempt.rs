@@ -121,6 +121,10 @@ impl Attempt {
         self.rng.below(u64::from(arity)) as u32
     }
 
+    pub(super) fn pick_message(&mut self, arity: u32) -> u32 {
+        self.rng.message(arity)
+    }
+
     /// Drops the executed accesses and starts over.
     fn forget(&mut self) {
         self.stage = 0;

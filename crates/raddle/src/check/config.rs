@@ -2,7 +2,7 @@
 
 use crate::check::environment;
 use raddle_engine::{Config as EngineConfig, Races};
-use raddle_model::Settings;
+use raddle_model::{MemoryModel, Settings};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -22,10 +22,22 @@ pub enum Timeouts {
     Anytime,
 }
 
+/// Which values a read of an atomic returns.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Memory {
+    /// The newest value, whatever memory order the access has: sequential consistency.
+    #[default]
+    Sc,
+    /// Any value that the memory orders of accesses and fences allow, chosen by the strategy. The model is RC11 (PLDI 2017)
+    /// without load buffering. The count of std's `Arc` is not under control: if only the count orders two accesses, as in a
+    /// destructor of the last owner, use [`loom::sync::Arc`](crate::loom::sync::Arc).
+    Weak,
+}
+
 /// The configuration of a check.
 ///
 /// Environment variables override it: `RADDLE_RUNS`, `RADDLE_SEED`, `RADDLE_STRATEGY`, `RADDLE_JOBS`,
-/// `RADDLE_MINIMIZE` and `RADDLE_EXPLAIN` (0 or 1) replace the field of that name. `RADDLE_REPLAY` names the
+/// `RADDLE_MINIMIZE` and `RADDLE_EXPLAIN` (0 or 1) replace the field of that name, and so does `RADDLE_MEMORY` (`sc` or `weak`). `RADDLE_REPLAY` names the
 /// file of a failing run, which is replayed instead of the check; with `RADDLE_REPLAY_TOLERANT` (1), a test
 /// that has changed follows it as far as possible. If a test makes several checks, only the one that recorded
 /// the file is replayed; the others run as usual. `RADDLE_WATCHDOG` is the number of seconds without a step
@@ -65,6 +77,8 @@ pub struct Config {
     /// Fails a run with a data race on a [cell](crate::cell). On by default: a race is undefined behavior in
     /// Rust, whatever values were read.
     pub races: bool,
+    /// Which values a read of an atomic returns.
+    pub memory: Memory,
     /// Uses behavior that std allows and most machines rarely show: a thread starts late, `park` returns
     /// without a token, and a thread that already reads waits behind a writer. On by default.
     pub std_freedoms: bool,
@@ -92,6 +106,7 @@ impl Default for Config {
             failures: Some(PathBuf::from("target/raddle")),
             fail_on_leaked_threads: false,
             races: true,
+            memory: Memory::Sc,
             std_freedoms: true,
             minimize: true,
             explain: true,
@@ -190,6 +205,13 @@ impl Config {
         self
     }
 
+    /// Sets [`memory`](Config::memory).
+    #[must_use]
+    pub fn with_memory(mut self, memory: Memory) -> Config {
+        self.memory = memory;
+        self
+    }
+
     /// Sets [`races`](Config::races).
     #[must_use]
     pub fn with_races(mut self, fail: bool) -> Config {
@@ -226,6 +248,7 @@ impl Config {
         config.jobs = environment.jobs.unwrap_or(config.jobs);
         config.minimize = environment.minimize.unwrap_or(config.minimize);
         config.explain = environment.explain.unwrap_or(config.explain);
+        config.memory = environment.memory.unwrap_or(config.memory);
         config.strategy = environment.strategy.clone().unwrap_or(config.strategy);
         config
     }
@@ -238,6 +261,10 @@ impl Config {
             patience: self.patience,
             races: self.races,
             step_limit_fails: self.step_limit_fails,
+            memory: match self.memory {
+                Memory::Sc => MemoryModel::Sc,
+                Memory::Weak => MemoryModel::Weak,
+            },
             ..Settings::default()
         }
     }

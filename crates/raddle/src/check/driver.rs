@@ -17,6 +17,9 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+/// The runs of each strategy that are searched for weak memory orders.
+const ORDER_RUNS: u64 = 16;
+
 /// A test, which is run repeatedly.
 pub(super) type Test = Arc<dyn Fn() + Send + Sync>;
 
@@ -28,6 +31,8 @@ pub(super) struct Check<'a> {
     pub(super) test: Test,
     /// True if a run ended with tasks left.
     pub(super) leaves_tasks: AtomicBool,
+    /// True if a run had an atomic access or a fence with an order weaker than `SeqCst`.
+    pub(super) has_weak_orders: AtomicBool,
 }
 
 impl Check<'_> {
@@ -68,7 +73,10 @@ impl Check<'_> {
             None => {
                 let is_set = |flag: &AtomicBool| flag.load(Ordering::Relaxed);
                 let varied = found.tally.idle_timeouts || is_set(&self.leaves_tasks);
-                Ok(Passed::of(&found.tally, self.lanes, varied))
+                let mut passed = Passed::of(&found.tally, self.lanes, varied);
+                passed.memory = self.config.memory;
+                passed.has_weak_orders = is_set(&self.has_weak_orders);
+                Ok(passed)
             }
         })
     }
@@ -202,6 +210,11 @@ impl TestWorker<'_> {
         if summary.trace.events.last().is_some_and(|event| event.operation.kind == Kind::Exit) {
             self.check.leaves_tasks.store(true, Ordering::Relaxed);
         }
+        // Scanning a run takes time, and a test that uses weak orders does so in its first runs.
+        if run < ORDER_RUNS && summary.thread_count() > 1 {
+            let is_weak = summary.trace.events.iter().any(|event| event.operation.is_weakly_ordered());
+            self.check.has_weak_orders.fetch_or(is_weak, Ordering::Relaxed);
+        }
         if !runtime.has_learnt() {
             runtime.strategy.learn(&summary);
         }
@@ -215,6 +228,9 @@ impl TestWorker<'_> {
             cut_off: *summary.verdict == Verdict::CutOff,
             details: None,
         };
+        if summary.forgot_writes {
+            run.details.get_or_insert_default().forgot_writes = true;
+        }
         if matches!(summary.verdict, Verdict::Inconclusive { .. }) {
             run.details.get_or_insert_default().inconclusive = true;
         }

@@ -1,5 +1,6 @@
 //! Settings from the environment; no other module reads it.
 
+use super::config::Memory;
 use crate::runtime::WATCHDOG;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -17,6 +18,7 @@ pub(super) struct Overrides {
     pub(super) serve: Option<PathBuf>,
     pub(super) minimize: Option<bool>,
     pub(super) explain: Option<bool>,
+    pub(super) memory: Option<Memory>,
     /// The time without a step after which a run is examined; `None` for never.
     pub(super) watchdog: Option<Duration>,
 }
@@ -34,9 +36,18 @@ impl Overrides {
             serve: text("RADDLE_SERVE").map(PathBuf::from),
             minimize: switch("RADDLE_MINIMIZE"),
             explain: switch("RADDLE_EXPLAIN"),
+            memory: memory(),
             watchdog: watchdog(),
         }
     }
+}
+
+fn memory() -> Option<Memory> {
+    text("RADDLE_MEMORY").map(|text| match &*text {
+        "sc" => Memory::Sc,
+        "weak" => Memory::Weak,
+        _ => panic!("RADDLE_MEMORY must be `sc` or `weak`, not `{text}`"),
+    })
 }
 
 /// The default time without a step after which a run is examined.

@@ -20,7 +20,7 @@ mod serve;
 mod turns;
 mod verdict;
 
-pub use config::{Config, Timeouts};
+pub use config::{Config, Memory, Timeouts};
 pub use failure::{Failed, FailureFile};
 pub use panics::Panic;
 pub use passed::Passed;
@@ -144,8 +144,14 @@ pub(crate) fn run(
         Err(error) if environment.strategy.is_some() => panic!("RADDLE_STRATEGY: {error}"),
         Err(error) => panic!("{error}"),
     };
-    let check =
-        driver::Check { name, config, lanes: &lanes, test: Arc::clone(&test), leaves_tasks: false.into() };
+    let check = driver::Check {
+        name,
+        config,
+        lanes: &lanes,
+        test: Arc::clone(&test),
+        leaves_tasks: false.into(),
+        has_weak_orders: false.into(),
+    };
     check.run().map_err(|mut failed| {
         // The second run is like those of minimization: without minimization, the run is reported as it was
         // found.

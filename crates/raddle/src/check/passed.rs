@@ -1,5 +1,6 @@
 //! The summary of a check that found nothing, and the evidence it provides.
 
+use super::config::Memory;
 use raddle_model::{Claim, Claims};
 use raddle_report::claim_text;
 use raddle_report::text::{count, plural};
@@ -37,11 +38,19 @@ pub struct Passed {
     /// True if a thread slept or waited with a time limit, and time limits could not fire at any moment in
     /// every run.
     pub has_time_limits: bool,
+    /// The memory model that the runs explored.
+    pub memory: Memory,
+    /// True if an atomic access or a fence had an order weaker than `SeqCst`. Under [`Memory::Sc`], behavior that only such an
+    /// order allows was not explored.
+    pub has_weak_orders: bool,
     /// The runs that have PCT's guarantee, by depth.
     pct_runs: BTreeMap<u64, PctRuns>,
     /// The claims that the runs support.
     claims: Claims,
 }
+
+/// What a pass under sequential consistency leaves open.
+const UNEXPLORED: &str = "\nnote: atomics use orders weaker than SeqCst, and weak memory was not explored\nhelp: set RADDLE_MEMORY=weak to explore it";
 
 impl Passed {
     /// Returns an upper bound on the probability that the PCT runs of this check all missed a bug of this
@@ -75,8 +84,9 @@ impl Passed {
     pub(super) fn line(&self, name: &str) -> String {
         let about = if self.is_estimated { "about " } else { "" };
         let mut line = format!(
-            "raddle: `{name}` passed {}: {about}{}, {}, at most {} a run; {}",
+            "raddle: `{name}` passed {}{}: {about}{}, {}, at most {} a run; {}",
             plural(self.runs, "run"),
+            if self.memory == Memory::Weak { " under weak memory" } else { "" },
             plural(self.partial_orders as u64, "partial order"),
             plural(self.threads, "thread"),
             plural(self.steps, "step"),
@@ -96,6 +106,9 @@ impl Passed {
                 "\nnote: its threads share nothing that raddle controls\nhelp: use raddle::sync instead of std::sync; std's types are not controlled",
             );
         }
+        if self.has_weak_orders && self.memory == Memory::Sc {
+            line.push_str(UNEXPLORED);
+        }
         line
     }
 
@@ -112,6 +125,8 @@ impl Passed {
         });
         Passed {
             has_time_limits: tally.idle_timeouts,
+            memory: Memory::Sc,
+            has_weak_orders: false,
             runs: tally.runs,
             cut_off: tally.cut_off,
             inconclusive: tally.inconclusive,
@@ -134,6 +149,9 @@ impl Display for Passed {
         write!(f, "{} runs, {about}{} partial orders", count(self.runs), count(self.partial_orders as u64))?;
         if let Some(left) = claim_text::exhaustion(&self.claims) {
             write!(f, ", and {left}")?;
+        }
+        if self.memory == Memory::Weak {
+            write!(f, ", under weak memory")?;
         }
         write!(f, "\nat most {} threads and {} steps a run", self.threads, count(self.steps))?;
         if self.inconclusive > 0 {

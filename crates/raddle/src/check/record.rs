@@ -4,8 +4,8 @@ use super::freedoms::FREE;
 use super::panics::Panic;
 use crate::runtime::Runtime;
 use raddle_model::{
-    Environment, Failure, FrontEnd, LocationId, NO_LOCATION, ObjectId, Settings, ThreadId, TraceFile,
-    TraceStep, Verdict,
+    Environment, Failure, FrontEnd, LocationId, NO_LOCATION, ObjectId, SEQUENTIAL_ORDER, Settings, ThreadId,
+    TraceFile, TraceStep, Verdict,
 };
 use std::collections::BTreeMap;
 
@@ -96,6 +96,10 @@ fn object_names(runtime: &Runtime, count: usize) -> Vec<String> {
         if let Some(name) = names.get_mut(index as usize) {
             *name = format!("#{index} made at {location}");
         }
+    }
+    let order = runtime.engine.sequential_order().map(|object| object.index());
+    if let Some(name) = order.and_then(|index| names.get_mut(index)) {
+        *name = SEQUENTIAL_ORDER.to_owned();
     }
     names
 }

@@ -3,7 +3,12 @@
 use crate::syntax::compile;
 
 /// Text, line and column of the error, part of the message, part of the hint.
-const BAD: [(&str, u32, u32, &str, &str); 62] = [
+const BAD: [(&str, u32, u32, &str, &str); 67] = [
+    ("shared x = 0\nthread A { x.store(1) }", 2, 21, "expected `,`, found `)`", "x.store(1, release)"),
+    ("shared x = 0\nthread A { x.load(relaxed) }", 2, 14, "the result of `load` is not stored", "v = x.load"),
+    ("shared x = 0\nthread A { x.add(1) }", 2, 14, "expected a method, found `add`", "`fetch_add`"),
+    ("shared x = 0\nthread A { x.store(1, acquire) }", 2, 23, "a store does not acquire", "`release`"),
+    ("shared x = 0\nthread A { fence(relaxed) }", 2, 18, "a relaxed fence orders nothing", "seq_cst"),
     ("", 1, 1, "no thread", "add `thread A"),
     ("shared x = 0\n", 1, 1, "no thread", "main"),
     ("x = 1", 1, 1, "`x` does not start a declaration", "statements belong inside"),

@@ -1,7 +1,7 @@
 //! Good programs: the code they compile to and the values they compute.
 
 use super::interpreter::{End, State, random_walk};
-use crate::syntax::{Action, Fault, Mode, Operation, Program, compile};
+use crate::syntax::{Action, Event, Fault, Mode, Operation, Program, compile};
 
 fn good(source: &str) -> Program {
     compile(source, &[]).unwrap_or_else(|error| panic!("{source}: {error}"))
@@ -226,4 +226,24 @@ fn once_and_join_order_threads() {
         "shared x = 0\nonce o\nmain { local h; h = spawn T(1); spawn U; join h; join U; assert x == 1 }
         thread T(i) { once o { x += i } }\nthread U { once o { x += 1 } }";
     assert_eq!(random_walk(&good(source)).into_keys().collect::<Vec<_>>(), [End::Passed]);
+}
+
+#[test]
+fn atomic_accesses_have_orders() {
+    let program = good(
+        "shared x = 0, a[2] = 0\nthread A {\n local v, i = 1\n x.store(1, release)\n v = x.load(acquire)\n v = a[i].fetch_add(2, relaxed)\n \
+         x.swap(v, acq_rel); v = x.compare_exchange(v, v + 1, seq_cst, relaxed)\n fence(seq_cst)\n}",
+    );
+    let events: Vec<&Event> = program.threads[0]
+        .code
+        .iter()
+        .filter_map(|instruction| match &instruction.operation {
+            Operation::Event(event) => Some(&**event),
+            _ => None,
+        })
+        .collect();
+    let names: Vec<&str> = events.iter().map(|event| event.name()).collect();
+    assert_eq!(names, ["store", "load", "fetch_add", "swap", "compare_exchange", "fence"]);
+    assert!(program.has_weak_orders());
+    assert!(!good("shared x = 0\nthread A { x.store(1, seq_cst); x = 2 }").has_weak_orders());
 }

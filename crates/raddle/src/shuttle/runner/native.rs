@@ -77,6 +77,10 @@ impl Strategy for Limited {
         self.inner.pick(arity)
     }
 
+    fn pick_message(&mut self, arity: u32) -> u32 {
+        self.inner.pick_message(arity)
+    }
+
     fn learn(&mut self, run: &RunSummary<'_>) {
         self.inner.learn(run);
     }

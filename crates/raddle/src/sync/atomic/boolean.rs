@@ -16,7 +16,7 @@ pub struct AtomicBool {
 }
 
 pointed!([] AtomicBool, bool);
-common!([] AtomicBool, bool, std::sync::atomic::AtomicBool, |_| true, |value| Some((u64::from(value), 1, Format::Bool)));
+common!([] AtomicBool, bool, std::sync::atomic::AtomicBool, |_| true, |value| Some((u64::from(value), 1, Format::Bool)), u128::from, |bits| bits != 0);
 
 impl Default for AtomicBool {
     #[track_caller]

@@ -25,7 +25,7 @@ macro_rules! integer {
             first: $std,
         }
 
-        common!([] $name, $int, $std, |_| true, $word);
+        common!([] $name, $int, $std, |_| true, $word, |value| value as u128, |bits| bits as $int);
 
         impl Default for $name {
             #[track_caller]

@@ -1,7 +1,8 @@
 //! `std::sync::atomic` under control.
 //!
-//! Each method is one operation, sequentially consistent whatever the memory order: values that only a weaker
-//! order allows to be read are not found. The orders do decide what is a data race on a [cell](crate::cell).
+//! Each method is one operation. By default it reads the newest value whatever the memory order; with
+//! [`Memory::Weak`](crate::Memory) a read returns any value that the orders allow (RC11, without load buffering), chosen by the
+//! strategy. The orders also decide what is a data race on a [cell](crate::cell).
 //! Orders that std rejects are rejected. A `compare_exchange_weak` fails only if the values differ. An atomic
 //! that outlives a run begins the next with its initial value (see [statics](crate#statics)). Formatting,
 //! `get_mut` and `into_inner` are not operations.
@@ -25,13 +26,16 @@ use raddle_model::{Kind, Operation};
 use std::panic::Location;
 
 /// A fence, as in std: an operation that touches no memory, and affects which accesses to a
-/// [cell](crate::cell) are data races.
+/// [cell](crate::cell) are data races and, with [`Memory::Weak`](crate::Memory), which values atomics return.
 #[track_caller]
 pub fn fence(order: Ordering) {
     assert!(order != Ordering::Relaxed, "there is no such thing as a relaxed fence");
     let location = Location::caller();
     let order = shared::memory_order(order);
-    runtime::step(|runtime| Operation::new(Kind::Fence, runtime.location(location)).ordered(order));
+    runtime::step(|runtime| {
+        let fence = Operation::new(Kind::Fence, runtime.location(location)).ordered(order);
+        if runtime.engine.is_weak() { runtime.engine.prepare_fence(fence) } else { fence }
+    });
 }
 
 /// A compiler fence, as in std. Not an operation: the compiler does not reorder operations.

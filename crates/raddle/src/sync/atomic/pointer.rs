@@ -18,7 +18,7 @@ pub struct AtomicPtr<T> {
 
 pointed!([<T>] AtomicPtr<T>, *mut T);
 // An address differs in every process, so reports do not show it.
-common!([<T>] AtomicPtr<T>, *mut T, std::sync::atomic::AtomicPtr<T>, |first| first.is_null(), |_| None);
+common!([<T>] AtomicPtr<T>, *mut T, std::sync::atomic::AtomicPtr<T>, |first| first.is_null(), |_| None, |value| value.expose_provenance() as u128, |bits| ptr::with_exposed_provenance_mut(bits as usize));
 
 impl<T> AtomicPtr<T> {
     /// Advances it by `count` values, wrapping around; returns the previous pointer.

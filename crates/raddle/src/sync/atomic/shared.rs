@@ -8,32 +8,65 @@ use std::sync::atomic::Ordering;
 
 /// Executes one access to the atomic `object` with the first memory order of `orders`; a second one makes the
 /// access an exchange that reads with that order if it fails. `renew` is called before the first access in a
-/// run. Returns true if the values of the access are requested, see [`note`].
+/// run. Under weak memory, `held` returns the bits of the current value, and `expected` are those that an exchange
+/// compares with.
 #[inline]
 #[track_caller]
 pub(super) fn step(
     object: &Object,
     kind: Kind,
     access: Access,
-    orders: (Ordering, Option<Ordering>),
+    (orders, expected): ((Ordering, Option<Ordering>), Option<u128>),
     location: &'static Location<'static>,
-    renew: impl Fn(Past),
-) -> bool {
-    let mut is_noted = false;
+    (renew, held): (impl Fn(Past), impl FnOnce() -> u128),
+) -> Stepped {
+    let mut stepped = Stepped::default();
     let operation = |runtime: &mut Runtime| {
-        is_noted = runtime.values.is_some();
+        stepped = Stepped { is_noted: runtime.values.is_some(), is_weak: runtime.engine.is_weak() };
         let object = object.id(runtime, |past| {
             renew(past);
             Resource::Memory
         });
         let operation = Operation::new(kind, runtime.location(location)).on(object, access);
-        match orders {
+        let operation = match orders {
             (order, None) => operation.ordered(memory_order(order)),
             (success, Some(failure)) => operation.exchanging(memory_order(success), memory_order(failure)),
-        }
+        };
+        if stepped.is_weak { prepare(runtime, operation, held(), expected) } else { operation }
     };
     runtime::step_or(operation, |runtime| object.use_closing(runtime, &renew));
-    is_noted
+    stepped
+}
+
+/// What is to be done with the values of an access that was executed.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Stepped {
+    /// They are requested, see [`note`].
+    pub(super) is_noted: bool,
+    /// They may be old, see [`read_value`] and [`written`].
+    pub(super) is_weak: bool,
+}
+
+#[cold]
+#[inline(never)] // Keeps sequentially consistent accesses short.
+fn prepare(runtime: &mut Runtime, operation: Operation, held: u128, expected: Option<u128>) -> Operation {
+    let thread = runtime.current();
+    runtime.engine.prepare_access(thread, operation, held, expected)
+}
+
+/// Returns the bits that the last access read under weak memory; `None` if the run is over.
+#[cold]
+#[inline(never)]
+pub(super) fn read_value() -> Option<u128> {
+    runtime::with(|runtime| (!runtime.is_closing()).then(|| runtime.engine.read_value()))
+}
+
+/// Records the bits that the last access writes under weak memory. Returns those of the newest value, which is another one if
+/// the write comes before others; `None` if the run is over.
+#[cold]
+#[inline(never)]
+pub(super) fn written(bits: u128) -> Option<u128> {
+    runtime::with(|runtime| (!runtime.is_closing()).then(|| runtime.engine.note_written(bits)))
 }
 
 /// Executes a plain read of an atomic.
@@ -131,9 +164,9 @@ pub(super) fn assert_fails(order: Ordering) {
 
 /// Defines the methods of every atomic. The value is stored in one of std's, but only one OS thread accesses
 /// it during a run, so plain loads and stores suffice. `$begins_anew` decides whether every run begins with
-/// an initial value, `$word` formats a value for reports.
+/// an initial value, `$word` formats a value for reports, `$bits` and `$of_bits` convert a value to the engine's form and back.
 macro_rules! common {
-    ([$($generics:tt)*] $atomic:ty, $value:ty, $std:ty, $begins_anew:expr, $word:expr) => {
+    ([$($generics:tt)*] $atomic:ty, $value:ty, $std:ty, $begins_anew:expr, $word:expr, $bits:expr, $of_bits:expr) => {
         impl $($generics)* $atomic {
             /// Creates an atomic with an initial value.
             #[track_caller]
@@ -177,8 +210,40 @@ macro_rules! common {
 
             #[inline]
             #[track_caller]
-            fn step(&self, kind: Kind, access: Access, orders: (Ordering, Option<Ordering>)) -> bool {
-                shared::step(&self.object, kind, access, orders, Location::caller(), |past| self.renew(past))
+            fn step(
+                &self,
+                kind: Kind,
+                access: Access,
+                orders: (Ordering, Option<Ordering>),
+                expected: Option<$value>,
+            ) -> shared::Stepped {
+                let renew = |past| self.renew(past);
+                let held = || Self::bits(self.value.load(Ordering::Relaxed));
+                let orders = (orders, expected.map(Self::bits));
+                shared::step(&self.object, kind, access, orders, Location::caller(), (renew, held))
+            }
+
+            /// Returns a value as the engine keeps it.
+            #[inline]
+            fn bits(value: $value) -> u128 {
+                let bits: fn($value) -> u128 = $bits;
+                bits(value)
+            }
+
+            /// Returns the value that the last access read.
+            #[inline]
+            fn read(&self, stepped: shared::Stepped) -> $value {
+                let of_bits: fn(u128) -> $value = $of_bits;
+                let old = if stepped.is_weak { shared::read_value() } else { None };
+                old.map_or_else(|| self.value.load(Ordering::Relaxed), of_bits)
+            }
+
+            /// Writes the value of the last access.
+            #[inline]
+            fn write(&self, stepped: shared::Stepped, value: $value) {
+                let of_bits: fn(u128) -> $value = $of_bits;
+                let newest = if stepped.is_weak { shared::written(Self::bits(value)) } else { None };
+                self.value.store(newest.map_or(value, of_bits), Ordering::Relaxed);
             }
 
             /// Returns a value for reports.
@@ -192,9 +257,9 @@ macro_rules! common {
             #[track_caller]
             pub fn load(&self, order: Ordering) -> $value {
                 shared::assert_loads(order);
-                let is_noted = self.step(Kind::Read, Access::Read, (order, None));
-                let value = self.value.load(Ordering::Relaxed);
-                if is_noted {
+                let stepped = self.step(Kind::Read, Access::Read, (order, None), None);
+                let value = self.read(stepped);
+                if stepped.is_noted {
                     shared::note(Self::word(value), None);
                 }
                 value
@@ -218,10 +283,11 @@ macro_rules! common {
             #[track_caller]
             pub fn store(&self, value: $value, order: Ordering) {
                 shared::assert_stores(order);
-                if self.step(Kind::Write, Access::Write, (order, None)) {
+                let stepped = self.step(Kind::Write, Access::Write, (order, None), None);
+                if stepped.is_noted {
                     shared::note(None, Self::word(value));
                 }
-                self.value.store(value, Ordering::Relaxed);
+                self.write(stepped, value);
             }
 
             /// Writes the value, and returns the previous one.
@@ -243,8 +309,8 @@ macro_rules! common {
                 failure: Ordering,
             ) -> Result<$value, $value> {
                 shared::assert_fails(failure);
-                let change = |before| if before == current { new } else { before };
-                let before = self.modify_in((success, Some(failure)), change);
+                let change = |before| (before == current).then_some(new);
+                let before = self.modify_in((success, Some(failure)), Some(current), change);
                 if before == current {
                     Ok(before)
                 } else {
@@ -324,7 +390,7 @@ macro_rules! common {
             #[inline]
             #[track_caller]
             fn modify(&self, order: Ordering, change: impl FnOnce($value) -> $value) -> $value {
-                self.modify_in((order, None), change)
+                self.modify_in((order, None), None, |before| Some(change(before)))
             }
 
             /// Like `modify`, with the orders that `shared::step` defines.
@@ -333,18 +399,21 @@ macro_rules! common {
             fn modify_in(
                 &self,
                 orders: (Ordering, Option<Ordering>),
-                change: impl FnOnce($value) -> $value,
+                expected: Option<$value>,
+                change: impl FnOnce($value) -> Option<$value>,
             ) -> $value {
-                let is_noted = self.step(Kind::ReadModifyWrite, Access::Write, orders);
-                let before = self.value.load(Ordering::Relaxed);
-                let after = change(before);
-                if is_noted {
+                let stepped = self.step(Kind::ReadModifyWrite, Access::Write, orders, expected);
+                let before = self.read(stepped);
+                let change = change(before);
+                let after = change.unwrap_or(before);
+                if stepped.is_noted {
                     shared::note(Self::word(before), Self::word(after));
+                }
+                if change.is_some() && (after != before || stepped.is_weak) {
+                    self.write(stepped, after);
                 }
                 if after == before {
                     shared::unchanged();
-                } else {
-                    self.value.store(after, Ordering::Relaxed);
                 }
                 before
             }

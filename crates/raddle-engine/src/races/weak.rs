@@ -1,0 +1,380 @@
+//! Weak memory: which write an atomic access reads, and where in modification order a write goes.
+//!
+//! The model is RC11 (Lahav, Vafeiadis, Kang, Hur, Dreyer, "Repairing Sequential Consistency in C/C++11", PLDI 2017),
+//! without load buffering and with the release sequence of C++20. Each atomic has a list of messages in modification
+//! order. A thread has three views of them, which are parts of its three clocks, so that whatever passes happens-before
+//! also passes knowledge of writes:
+//!
+//! * A load may read any message that is not before the one its thread knows. An acquiring load takes over what the
+//!   message released, another one keeps that for an acquire fence.
+//! * A store goes behind any message that is not before the one its thread knows, but never between a message and the
+//!   read-modify-write that read it. It releases what the thread knows, or knew at its last release fence.
+//! * A read-modify-write reads a message that no other one has read and goes directly behind it; it also releases what
+//!   that message released.
+//! * A sequentially consistent access is bounded by one more view, that of the sequentially consistent writes so far; a
+//!   sequentially consistent fence joins it and the view of its thread.
+//!
+//! Both choices are the strategy's ([`Strategy::pick_message`]); 0 is the newest message or the last place. There is no
+//! choice, and nothing is drawn, where there is one answer.
+//!
+//! The machine has no outcome that the model forbids. Known departure: sequentially consistent accesses take effect in
+//! the order of execution, so that outcomes of programs like Z6.U, which mix orders on one atomic, may be missed.
+//!
+//! Limits: after [`patience`](crate::Config::patience) old values in a row at one location in the code a thread reads
+//! the newest, so that spin loops end; runs in which more old values are read are not explored. An atomic keeps 64
+//! messages, and 256 atomics more than one; [`RunSummary::forgot_writes`](crate::RunSummary) tells whether a choice was
+//! smaller for that.
+
+use super::Tracker;
+use super::clock::{Clock, View};
+use super::history::Mark;
+use super::messages::{Message, Slots, Wants};
+use crate::config::Config;
+use crate::engine::{Engine, Reply};
+use crate::objects::Resource;
+use crate::strategy::Strategy;
+use crate::threads::{Status, Thread};
+use raddle_model::{
+    Access, Kind, MemoryModel, MemoryOrder, Name, ObjectId, Operation, Pick, SEQUENTIAL_ORDER, ThreadId,
+};
+
+/// What is known of all atomics of a run.
+#[derive(Default, Debug)]
+pub(super) struct Weak {
+    /// The object that stands for the order of sequentially consistent operations: fences write it, accesses read it.
+    order: Option<ObjectId>,
+    /// The sequentially consistent writes so far.
+    pub(super) sequential: View,
+    slots: Slots,
+    /// Per thread: the value that its next exchange expects.
+    expected: Vec<u128>,
+    latest: Latest,
+    forgot: bool,
+    /// Room for the answers of a choice.
+    candidates: Vec<usize>,
+    /// Clocks that are not in use, for their memory.
+    spare: Vec<Clock>,
+}
+
+/// What the atomic access executed last did.
+#[derive(Clone, Copy, Default, Debug)]
+struct Latest {
+    read: u128,
+    /// The atomic and the stamp of what was written, whose value is not known yet.
+    written: Option<(ObjectId, u64)>,
+    old: Option<OldRead>,
+}
+
+/// An old value that an access has read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OldRead {
+    /// The newest value.
+    pub newest: u128,
+    /// The thread that wrote the newest value and the event in which it did; none for the first value of an atomic.
+    pub written: Option<(ThreadId, u32)>,
+}
+
+impl Tracker {
+    /// Forgets the previous run.
+    pub(super) fn begin_weak(&mut self, model: MemoryModel) {
+        if self.is_weak {
+            let Weak { sequential, slots, expected, spare, .. } = &mut *self.weak;
+            sequential.clear();
+            slots.clear();
+            expected.clear();
+            self.objects.iter_mut().for_each(|shadow| shadow.messages.clear(spare));
+            (self.weak.order, self.weak.latest, self.weak.forgot) = (None, Latest::default(), false);
+        }
+        self.is_weak = model == MemoryModel::Weak;
+        self.on |= self.is_weak;
+    }
+
+    /// Tells whether `operation` is an access to an atomic whose messages are known.
+    #[inline]
+    pub(super) fn is_weak_access(&self, operation: &Operation) -> bool {
+        let known =
+            |object: ObjectId| self.objects.get(object.index()).is_some_and(|s| !s.messages.is_empty());
+        self.is_weak
+            && operation.memory_order().is_some_and(|order| order != MemoryOrder::Plain)
+            && operation.object().is_some_and(known)
+    }
+
+    /// Lists the messages that an access may read or follow; returns whether one is missing that was dropped.
+    fn list_candidates(&mut self, thread: ThreadId, object: ObjectId, wants: Wants, orders: Orders) {
+        let messages = &self.objects[object.index()].messages;
+        let view = &self.threads[thread.index()].now.view;
+        let Weak { sequential, candidates, forgot, .. } = &mut *self.weak;
+        let bound = |order: MemoryOrder| {
+            let Some(slot) = messages.slot else { return 0 };
+            let known = view.of(slot);
+            if is_sequential(order) { known.max(sequential.of(slot)) } else { known }
+        };
+        let (bound, failing) = (bound(orders.success), bound(orders.failure));
+        messages.candidates(wants, bound, failing, candidates);
+        *forgot |= messages.has_forgotten(bound.min(failing));
+    }
+
+    /// Lets `thread` read message number `index`. Returns its value.
+    fn read_message(&mut self, thread: ThreadId, object: ObjectId, index: usize, order: MemoryOrder) -> u128 {
+        let clocks = &mut self.threads[thread.index()];
+        let messages = &self.objects[object.index()].messages;
+        let message = messages.at(index);
+        let taken = if order.acquires() { &mut clocks.now } else { &mut clocks.acquirable };
+        taken.join(&message.released);
+        if let Some(slot) = messages.slot {
+            clocks.now.view.raise(slot, message.stamp);
+        }
+        message.value
+    }
+
+    /// Lets `thread` put a message behind number `index`, which it has read if `reads`. Returns its stamp.
+    fn write_message(
+        &mut self,
+        (thread, object, step): (ThreadId, ObjectId, u32),
+        index: usize,
+        order: MemoryOrder,
+        reads: bool,
+    ) -> u64 {
+        let clocks = &mut self.threads[thread.index()];
+        let messages = &mut self.objects[object.index()].messages;
+        let weak = &mut *self.weak;
+        let mut released = weak.spare.pop().unwrap_or_default();
+        released.set(if order.releases() { &clocks.now } else { &clocks.fenced });
+        if reads {
+            released.join(&messages.at(index).released);
+        }
+        let message = Message { released, written: Some((thread, step)), ..Message::default() };
+        let stamp = messages.insert(index, message, reads, &mut weak.slots);
+        if let Some(slot) = messages.slot {
+            clocks.now.view.raise(slot, stamp);
+            if is_sequential(order) {
+                weak.sequential.raise(slot, stamp);
+            }
+        }
+        stamp
+    }
+
+    /// What a sequentially consistent fence does besides acquiring and releasing.
+    pub(super) fn fence_sequentially(&mut self, thread: ThreadId) {
+        let view = &mut self.threads[thread.index()].now.view;
+        view.join(&self.weak.sequential);
+        self.weak.sequential.set(view);
+    }
+
+    /// Tells whether `thread` has read so many old values in a row where `operation` stands that it is to read the
+    /// newest one.
+    fn is_tired(&self, thread: ThreadId, operation: &Operation, patience: u32) -> bool {
+        let reads = &self.threads[thread.index()].old_reads;
+        reads.iter().any(|&(location, count)| location == operation.location && count >= patience)
+    }
+
+    fn count_old_reads(&mut self, thread: ThreadId, operation: &Operation, is_old: bool) {
+        let reads = &mut self.threads[thread.index()].old_reads;
+        match reads.iter_mut().find(|(location, _)| *location == operation.location) {
+            Some((_, count)) => *count = if is_old { *count + 1 } else { 0 },
+            None if is_old => reads.push((operation.location, 1)),
+            None => {}
+        }
+    }
+}
+
+/// The order of an access, and that of an exchange that only reads.
+#[derive(Clone, Copy)]
+struct Orders {
+    success: MemoryOrder,
+    failure: MemoryOrder,
+}
+
+fn is_sequential(order: MemoryOrder) -> bool {
+    order == MemoryOrder::SequentiallyConsistent
+}
+
+/// The access that a front end is about to announce, and what the memory holds.
+impl Engine {
+    /// Tells whether accesses to atomics may read old values. Then a front end lets each of them pass through
+    /// [`Engine::prepare_access`] before it announces it, and asks for the value read afterwards.
+    #[inline]
+    pub fn is_weak(&self) -> bool {
+        self.races.is_weak
+    }
+
+    /// Prepares an access to an atomic under weak memory, which `thread` announces next. `held` is what the memory holds:
+    /// the first value of the atomic, or the newest value as [`Engine::note_written`] returned it; any other value is
+    /// taken as a write that happened before everything from now on. `expected` is what an exchange compares with.
+    pub fn prepare_access(
+        &mut self,
+        thread: ThreadId,
+        operation: Operation,
+        held: u128,
+        expected: Option<u128>,
+    ) -> Operation {
+        let Some(object) = operation.object() else { return operation };
+        self.races.make_room(thread);
+        let (_, shadow) = self.races.parts(thread, object);
+        if shadow.messages.newest().is_none_or(|newest| newest.value != held) {
+            let Tracker { objects, weak, .. } = &mut self.races;
+            objects[object.index()].messages.restart(held, &mut weak.slots, &mut weak.spare);
+        }
+        if let Some(expected) = expected {
+            let all = &mut self.races.weak.expected;
+            all.resize(all.len().max(thread.index() + 1), 0);
+            all[thread.index()] = expected;
+        }
+        let sequential = [operation.memory_order(), operation.failure_order()];
+        if sequential.into_iter().flatten().any(is_sequential) {
+            operation.on(self.order_object(), Access::Read)
+        } else {
+            operation
+        }
+    }
+
+    /// Prepares a fence under weak memory, which a thread announces next.
+    pub fn prepare_fence(&mut self, operation: Operation) -> Operation {
+        if operation.memory_order().is_some_and(is_sequential) {
+            operation.on(self.order_object(), Access::Write)
+        } else {
+            operation
+        }
+    }
+
+    /// Returns the object that stands for the order of sequentially consistent operations.
+    fn order_object(&mut self) -> ObjectId {
+        if let Some(object) = self.races.weak.order {
+            return object;
+        }
+        let object = self.add_object(Name::of_text(SEQUENTIAL_ORDER), Resource::Memory);
+        self.races.weak.order = Some(object);
+        object
+    }
+
+    /// Returns the object that stands for the order of sequentially consistent operations in this run, if one had any. It is none of
+    /// the program's.
+    pub fn sequential_order(&self) -> Option<ObjectId> {
+        self.races.weak.order
+    }
+
+    /// Returns the value that the atomic access executed last has read.
+    pub fn read_value(&self) -> u128 {
+        self.races.weak.latest.read
+    }
+
+    /// Returns what the atomic access executed last has missed, if it read an old value.
+    pub fn old_read(&self) -> Option<OldRead> {
+        self.races.weak.latest.old
+    }
+
+    /// Takes note of the value that the atomic access executed last writes, before its thread announces its next
+    /// operation. Returns the newest value of the atomic, which the memory has to hold from now on; it is another one if the
+    /// write went before others.
+    pub fn note_written(&mut self, value: u128) -> u128 {
+        let Some((object, stamp)) = self.races.weak.latest.written else { return value };
+        let messages = &mut self.races.objects[object.index()].messages;
+        messages.set(stamp, value);
+        messages.newest().map_or(value, |newest| newest.value)
+    }
+
+    /// Executes an access to an atomic whose messages are known.
+    pub(super) fn access_weakly(
+        &mut self,
+        thread: ThreadId,
+        operation: &Operation,
+        strategy: &mut dyn Strategy,
+    ) -> Option<Reply> {
+        let object = operation.object()?;
+        let success = operation.memory_order()?;
+        let failure = operation.failure_order();
+        let wants = match (operation.kind.reads_memory(), operation.kind.writes_memory()) {
+            (false, _) => Wants::Write,
+            (true, false) => Wants::Read,
+            (true, true) if failure.is_none() => Wants::Update,
+            (true, true) => Wants::Exchange(self.races.weak.expected[thread.index()]),
+        };
+        let orders = Orders { success, failure: failure.unwrap_or(success) };
+        self.races.list_candidates(thread, object, wants, orders);
+        let choice = self.choose_message(thread, operation, wants, strategy);
+        let index = self.races.weak.candidates[choice];
+        let mut latest = Latest::default();
+        let mut writes = wants != Wants::Read;
+        if wants != Wants::Write {
+            let messages = &self.races.objects[object.index()].messages;
+            let newest = messages.newest()?;
+            let is_old = messages.at(index).stamp != newest.stamp;
+            latest.old = is_old.then_some(OldRead { newest: newest.value, written: newest.written });
+            if let Wants::Exchange(expected) = wants {
+                writes = messages.at(index).value == expected;
+            }
+            let order = if wants == Wants::Read || writes { orders.success } else { orders.failure };
+            latest.read = self.races.read_message(thread, object, index, order);
+            self.races.count_old_reads(thread, operation, is_old);
+        }
+        let step = self.trace.events.len() as u32 - 1;
+        if writes {
+            let by = (thread, object, step);
+            let stamp = self.races.write_message(by, index, orders.success, wants != Wants::Write);
+            latest.written = Some((object, stamp));
+            if self.races.objects[object.index()].messages.is_long() {
+                self.drop_unread_messages(object);
+            }
+        }
+        self.races.weak.latest = latest;
+        let order = if writes || failure.is_none() { orders.success } else { orders.failure };
+        let access = if writes { Access::Write } else { Access::Read };
+        let mark = Mark { thread, count: 0, step, location: operation.location, order };
+        self.note_atomic(object, access, mark)
+    }
+
+    /// Returns which of the candidates an access takes.
+    fn choose_message(
+        &mut self,
+        thread: ThreadId,
+        operation: &Operation,
+        wants: Wants,
+        strategy: &mut dyn Strategy,
+    ) -> usize {
+        let arity = self.races.weak.candidates.len() as u32;
+        let patience =
+            if self.config.patience > 0 { self.config.patience } else { Config::default().patience };
+        if arity < 2 || wants != Wants::Write && self.races.is_tired(thread, operation, patience) {
+            return 0;
+        }
+        let value = strategy.pick_message(arity);
+        assert!(value < arity, "a strategy picked message {value} of {arity}");
+        let step = self.trace.events.len() as u32 - 1;
+        self.trace.picks.push(Pick { step, arity, value });
+        self.print_outcome(thread, u64::from(value));
+        value as usize
+    }
+
+    /// Drops the messages of an atomic that no thread can read any more.
+    #[cold]
+    fn drop_unread_messages(&mut self, object: ObjectId) {
+        let slot = self.races.objects[object.index()].messages.slot;
+        let known = |(id, thread): (ThreadId, &Thread)| match slot {
+            Some(slot) if thread.status != Status::Done => Some(self.known_stamp(id, thread, slot)),
+            _ => None,
+        };
+        let floor = self.threads.iter().filter_map(known).min().unwrap_or(u64::MAX);
+        let Tracker { objects, weak, .. } = &mut self.races;
+        let messages = &mut objects[object.index()].messages;
+        weak.forgot |= !messages.drop_unread(floor, &mut weak.slots, &mut weak.spare);
+    }
+
+    /// Returns the stamp of the latest write that `thread` knows, or will know before it does anything.
+    fn known_stamp(&self, id: ThreadId, thread: &Thread, slot: usize) -> u64 {
+        let of =
+            |id: ThreadId| self.races.threads.get(id.index()).map_or(0, |clocks| clocks.now.view.of(slot));
+        let waits = thread.status == Status::Pending
+            && thread.operation.kind == Kind::Join
+            && thread.operation.argument == Operation::UNTIMED;
+        let target = thread.operation.object().filter(|_| waits);
+        match target.map(|object| &self.objects.get(object).resource) {
+            Some(Resource::Thread(target)) => of(id).max(of(*target)),
+            _ => of(id),
+        }
+    }
+
+    /// Tells whether a choice of this run was smaller because messages had been dropped that could have been read.
+    pub(crate) fn forgot_writes(&self) -> bool {
+        self.races.weak.forgot
+    }
+}
