@@ -45,7 +45,7 @@ fn old_value(file: &TraceFile, newest: Option<usize>) -> String {
     format!(
         "an old value (newest is {value}written by {} at {})",
         names.thread(ThreadId(entry.thread)),
-        place.lines()
+        place.lines(false)
     )
 }
 

@@ -4,7 +4,7 @@ use super::ci::CiArgs;
 use super::show::ShowArgs;
 use super::values::{duration, runs, whole};
 use clap::{Args, ValueEnum};
-use raddle_model::{MemoryModel, Settings};
+use raddle_model::Settings;
 use raddle_search::{Budget, FIRST_RUN, Portfolio, Stop};
 use std::time::Duration;
 

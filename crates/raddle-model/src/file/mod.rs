@@ -193,6 +193,7 @@ impl Default for Settings {
             races: false,
             exit_last: false,
             step_limit_fails: false,
+            memory: MemoryModel::Sc,
         }
     }
 }
