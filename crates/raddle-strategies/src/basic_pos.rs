@@ -1,11 +1,12 @@
 //! BasicPOS: a random priority for every event, never changed.
 //!
-//! Paper: Yuan, Yang, Gu, "Partial Order Aware Concurrency Sampling", CAV 2018, section 4.1 (Algorithm 2);
-//! called plain POS in Yuan's thesis, section 3.3. Guarantee: an error that a guide over `c` events leads to,
-//! `d` of which it delays, is hit with probability at least `(c-d)! / c!` (thesis, theorem 3.1). Tests:
-//! `meets_the_guide_bound`, `a_blocked_event_keeps_its_priority`. Departures from the paper: a priority is
-//! drawn when its event is enabled for the first time, not when it becomes pending; this does not change any
-//! probability.
+//! Paper: Yuan, Yang, Gu, "Partial Order Aware Concurrency Sampling", CAV 2018, section 4.1 (Algorithm
+//! 2); called plain POS in Yuan's thesis, section 3.3.
+//! Guarantee: an error that a guide over `c` events leads to, `d` of which it delays, is hit with
+//! probability at least `(c-d)! / c!` (thesis, theorem 3.1). Tests: `meets_the_guide_bound`,
+//! `a_blocked_event_keeps_its_priority`.
+//! Departures from the paper: a priority is drawn when its event is enabled for the first time, not when
+//! it becomes pending; this does not change any probability.
 
 use crate::catalogue::{Build, Capabilities, Entry, Exact, Family};
 use crate::tournament::Tournament;

@@ -1,14 +1,15 @@
 //! Conflict analysis ("+"): operations that never conflicted run at once; an inner strategy schedules the
 //! others.
 //!
-//! Paper: Morpheus, Yuan's thesis, section 4.2.3. It remembers the signature of an operation: its thread and
-//! code location ([`Signature::ThreadAndLocation`]). The location alone ([`Signature::Location`]) is the scheme
-//! that the thesis compares with. Guarantee: that of the inner strategy over the events that can conflict,
-//! once every conflicting signature was seen to conflict. Test: `finds_what_the_inner_strategy_cannot`.
-//! Departures from the paper: happens-before is that of synchronisation between threads (locks, semaphores,
-//! creation and so on), not of messages. The order of operations that never conflicted is fixed; in the paper
-//! it does not matter. UPO cannot be the inner strategy: it reads its path from the enabled threads and
-//! states of every step.
+//! Paper: Morpheus, Yuan's thesis, section 4.2.3. It remembers the signature of an operation: its thread
+//! and code location ([`Signature::ThreadAndLocation`]). The location alone ([`Signature::Location`]) is
+//! the scheme that the thesis compares with.
+//! Guarantee: that of the inner strategy over the events that can conflict, once every conflicting
+//! signature was seen to conflict. Test: `finds_what_the_inner_strategy_cannot`.
+//! Departures from the paper: happens-before is that of synchronisation between threads (locks,
+//! semaphores, creation and so on), not of messages. The order of operations that never conflicted is
+//! fixed; in the paper it does not matter. UPO cannot be the inner strategy: it reads its path from the
+//! enabled threads and states of every step.
 
 use crate::catalogue::{Build, Capabilities, Entry, Family};
 use raddle_engine::{Choice, Needs, Plan, Point, Rng, RunSummary, Strategy, ThreadSet, conflicts};

@@ -1,9 +1,10 @@
 //! Coverage: an inner strategy whose runs are examined for iRoots.
 //!
-//! Paper: Yu and Narayanasamy, OOPSLA 2012, section 2.3, where the number of iRoots that runs have exposed
-//! measures how much was tested. Guarantee: the inner strategy's; its schedules are the same. Test:
-//! `looking_changes_no_schedule`. Departures from the paper: none. Runs are executed in order, because the
-//! number of iRoots after each run is reported.
+//! Paper: Yu and Narayanasamy, OOPSLA 2012, section 2.3, where the number of iRoots that runs have
+//! exposed measures how much was tested.
+//! Guarantee: the inner strategy's; its schedules are the same. Test: `looking_changes_no_schedule`.
+//! Departures from the paper: none. Runs are executed in order, because the number of iRoots after each
+//! run is reported.
 
 use raddle_engine::{Choice, Needs, Plan, Point, Rng, RunSummary, Strategy};
 use raddle_idioms::{observe, predict};

@@ -2,13 +2,15 @@
 //! and so on.
 //!
 //! Paper: Emmi, Qadeer, Rakamaric, "Delay-Bounded Scheduling", POPL 2011. The scheduler is round-robin
-//! without preemption: the last thread continues while it is enabled, else the next enabled one in cyclic
-//! order of thread ids. A delay skips the thread whose turn it is; running the thread that is `k` positions
-//! behind it costs `k` delays (the counting of Thomson, Donaldson, Betts, "Concurrency Testing Using Schedule
-//! Bounding", PPoPP 2014). Guarantee: every schedule with at most `bound` delays is run exactly once, none
-//! with `c + 1` before all with `c`. Test: `each_bucket_holds_exactly_the_schedules_with_that_many_delays`
-//! (tests/systematic). Departures from the paper: every operation is a point where a delay may occur; all
-//! answers to other decisions (which waiter a signal wakes, data choices) are tried and cost nothing.
+//! without preemption: the last thread continues while it is enabled, else the next enabled one in
+//! cyclic order of thread ids. A delay skips the thread whose turn it is; running the thread that is `k`
+//! positions behind it costs `k` delays (the counting of Thomson, Donaldson, Betts, "Concurrency Testing
+//! Using Schedule Bounding", PPoPP 2014).
+//! Guarantee: every schedule with at most `bound` delays is run exactly once, none with `c + 1` before
+//! all with `c`. Test: `each_bucket_holds_exactly_the_schedules_with_that_many_delays`
+//! (tests/systematic).
+//! Departures from the paper: every operation is a point where a delay may occur; all answers to other
+//! decisions (which waiter a signal wakes, data choices) are tried and cost nothing.
 
 use crate::catalogue::{Build, Capabilities, Entry, Family, parameter};
 use crate::frontier::Frontier;

@@ -1,11 +1,11 @@
 //! Depth-first search: every schedule, each exactly once.
 //!
 //! Paper: none of its own; the exhaustive search that Yuan's thesis, section 2.1, calls systematic
-//! concurrency testing and that all reductions and bounds are measured against. Guarantee: in a program whose
-//! runs all end, every sequence of decisions (threads, and all other decisions) is run exactly once. Tests:
-//! `store_buffering_has_six_schedules`, `every_number_is_tried`. Limits: a program that does not repeat
-//! itself under equal decisions ends a branch early; the guarantee is then void. Schedules that the engine's
-//! rule against spinning removes are not run either.
+//! concurrency testing and that all reductions and bounds are measured against.
+//! Guarantee: in a program whose runs all end, every sequence of decisions (threads, and all other
+//! decisions) is run exactly once. Tests: `store_buffering_has_six_schedules`, `every_number_is_tried`.
+//! Limits: a program that does not repeat itself under equal decisions ends a branch early; the
+//! guarantee is then void. Schedules that the engine's rule against spinning removes are not run either.
 
 use crate::catalogue::{Build, Capabilities, Entry, Family};
 use raddle_engine::{Choice, Needs, Plan, Point, Rng, RunSummary, Strategy};

@@ -1,7 +1,8 @@
 //! Maple: predicts interleavings that no run has exposed, and executes a run for each.
 //!
-//! Paper: Yu and Narayanasamy, "Maple: A Coverage-Driven Testing Tool for Multithreaded Programs", OOPSLA
-//! 2012. Guarantee: no bound on the probability of finding a bug. No run aims at an iRoot that an earlier run
+//! Paper: Yu and Narayanasamy, "Maple: A Coverage-Driven Testing Tool for Multithreaded Programs",
+//! OOPSLA 2012.
+//! Guarantee: no bound on the probability of finding a bug. No run aims at an iRoot that an earlier run
 //! has exposed, nor at one that was attempted as often as allowed. Tests: `tests/maple.rs`.
 //!
 //! The first runs are POS and OOS in turns and predict candidates, until `profile` of them in a row have

@@ -1,21 +1,24 @@
 //! PCT: random thread priorities, lowered at `depth - 1` random steps.
 //!
-//! Paper: Burckhardt, Kothari, Musuvathi, Nagarakatte, "A Randomized Scheduler with Probabilistic Guarantees
-//! of Finding Bugs", ASPLOS 2010. Guarantee: in a program with at most `n` threads and `k` steps, one run
-//! hits a bug of depth `d` with probability at least `1 / (n * k^(d-1))`. Tests:
-//! `meets_the_bound_at_depth_2`, `meets_the_bound_at_depth_3`. Other decisions (which waiter a signal wakes,
-//! data choices) are drawn uniformly and are not part of the bound: a bug that needs one of `m` answers has a
-//! probability of `1 / m` of that. Test: `a_signal_is_outside_the_bound`. Departures from the paper: a thread
-//! gets its priority when it appears, at a uniformly random rank among all; `k` is the longest run seen
-//! unless it is given (so the first run has no change points); a drawn depth is geometric (1/2 each) up to 8,
-//! where the paper leaves the distribution open. Of two change points on one step the one drawn last counts,
-//! as in the loop of the paper's Figure 7. `Count::Choices` is the paper's optimisation for sequential
-//! phases, `At::Synchronisation` the one for synchronisation operations (both section 4.2); they change what
-//! counts as a step in `k`. Synchronisation is everything except memory accesses, plus atomic accesses,
-//! read-modify-write operations, and accesses to objects on which a data race was seen in an earlier run; the
-//! bound holds once all of these are known. `Phases::Joins` is the one for join points: a phase begins when a
-//! single thread is enabled. It draws priorities and change points again, and `k` is the longest phase; the
-//! bound then holds for bugs within one phase. The paper does not say whether priorities are drawn again.
+//! Paper: Burckhardt, Kothari, Musuvathi, Nagarakatte, "A Randomized Scheduler with Probabilistic
+//! Guarantees of Finding Bugs", ASPLOS 2010.
+//! Guarantee: in a program with at most `n` threads and `k` steps, one run hits a bug of depth `d` with
+//! probability at least `1 / (n * k^(d-1))`. Tests: `meets_the_bound_at_depth_2`,
+//! `meets_the_bound_at_depth_3`. Other decisions (which waiter a signal wakes, data choices) are drawn
+//! uniformly and are not part of the bound: a bug that needs one of `m` answers has a probability of `1
+//! / m` of that. Test: `a_signal_is_outside_the_bound`.
+//! Departures from the paper: a thread gets its priority when it appears, at a uniformly random rank
+//! among all; `k` is the longest run seen unless it is given (so the first run has no change points); a
+//! drawn depth is geometric (1/2 each) up to 8, where the paper leaves the distribution open. Of two
+//! change points on one step the one drawn last counts, as in the loop of the paper's Figure 7.
+//! `Count::Choices` is the paper's optimisation for sequential phases, `At::Synchronisation` the one for
+//! synchronisation operations (both section 4.2); they change what counts as a step in `k`.
+//! Synchronisation is everything except memory accesses, plus atomic accesses, read-modify-write
+//! operations, and accesses to objects on which a data race was seen in an earlier run; the bound holds
+//! once all of these are known. `Phases::Joins` is the one for join points: a phase begins when a single
+//! thread is enabled. It draws priorities and change points again, and `k` is the longest phase; the
+//! bound then holds for bugs within one phase. The paper does not say whether priorities are drawn
+//! again.
 
 use crate::catalogue::{Build, Capabilities, Entry, Exact, Family, STEPS, parameter};
 use crate::spec::SpecError;

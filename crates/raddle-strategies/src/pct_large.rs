@@ -1,10 +1,11 @@
 //! PCTLarge: PCT whose priorities are weights, so that a thread of low priority runs seldom instead of last.
 //!
-//! Paper: Yu and Narayanasamy, "Maple: A Coverage-Driven Testing Tool for Multithreaded Programs", OOPSLA
-//! 2012, section 6.2, where it is a baseline: PCT with the nice values of Linux as priorities. Guarantee:
-//! every schedule is possible. Test: `weights_decide_how_often_a_thread_runs`. Departures from the paper: a
-//! step has no duration, so instead of a longer time slice a thread of higher priority is drawn more often:
-//! by a quarter for each level, as with nice values. `k` is the longest run seen unless it is given.
+//! Paper: Yu and Narayanasamy, "Maple: A Coverage-Driven Testing Tool for Multithreaded Programs",
+//! OOPSLA 2012, section 6.2, where it is a baseline: PCT with the nice values of Linux as priorities.
+//! Guarantee: every schedule is possible. Test: `weights_decide_how_often_a_thread_runs`.
+//! Departures from the paper: a step has no duration, so instead of a longer time slice a thread of
+//! higher priority is drawn more often: by a quarter for each level, as with nice values. `k` is the
+//! longest run seen unless it is given.
 
 use crate::catalogue::{Build, Capabilities, Entry, Family, STEPS, parameter};
 use raddle_engine::{Choice, Plan, Point, Rng, RunSummary, Strategy};

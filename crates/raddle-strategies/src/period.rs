@@ -2,15 +2,15 @@
 //! thread.
 //!
 //! Paper: Wen, He, Wu et al., "Controlled Concurrency Testing via Periodical Scheduling", ICSE 2022.
-//! Guarantee: in a program whose threads exist from the start, never block and take the same number of steps
-//! in every run, each schedule with at most `periods - 1` switches is run exactly once (the first, profiling
-//! run is one of them and is repeated), fewer switches first. Test:
-//! `all_schedules_with_few_switches_are_run_fewest_first` (tests/systematic). Departures from the paper: a
-//! schedule is run as given, without deadline scheduling by the kernel. A period whose thread does not exist
-//! yet, waits or has ended is skipped, and the rest runs by thread id at the end; so if threads block,
-//! schedules may be missed and runs may repeat. Other decisions (which waiter a signal wakes, data choices)
-//! are always answered with 0. A thread's number of steps is the largest seen; if it grows, the new number
-//! counts from the next number of periods on.
+//! Guarantee: in a program whose threads exist from the start, never block and take the same number of
+//! steps in every run, each schedule with at most `periods - 1` switches is run exactly once (the first,
+//! profiling run is one of them and is repeated), fewer switches first. Test:
+//! `all_schedules_with_few_switches_are_run_fewest_first` (tests/systematic).
+//! Departures from the paper: a schedule is run as given, without deadline scheduling by the kernel. A
+//! period whose thread does not exist yet, waits or has ended is skipped, and the rest runs by thread id
+//! at the end; so if threads block, schedules may be missed and runs may repeat. Other decisions (which
+//! waiter a signal wakes, data choices) are always answered with 0. A thread's number of steps is the
+//! largest seen; if it grows, the new number counts from the next number of periods on.
 
 use crate::catalogue::{Build, Capabilities, Entry, Family, parameter};
 use raddle_engine::{Choice, Plan, Point, Rng, RunSummary, Strategy};

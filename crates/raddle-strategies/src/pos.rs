@@ -1,14 +1,15 @@
 //! POS: a random priority for every event, drawn again whenever a conflicting event is executed.
 //!
-//! Paper: Yuan, Yang, Gu, "Partial Order Aware Concurrency Sampling", CAV 2018 (Algorithm 4); called POS* in
-//! Yuan's thesis, sections 3.4 and 3.5. Guarantee: in a run with `k` events of `n` threads and at most `c`
-//! direct conflicts, any partial order has probability at least `n^-k * r^u` with `l = ceil(c / (n-1))`, `r =
-//! n k / (k + (n-1) l)`, `u = (k - l) / 2` (thesis, corollary 3.7). Test:
-//! `every_partial_order_meets_the_bound`. Departures from the paper: the priority of an event is drawn when
-//! it is enabled, also if it was enabled before. That makes no difference, because whatever disables an event
-//! conflicts with it (test `a_disabling_event_conflicts_with_the_disabled_one` in tests/every_order.rs), unless the
-//! spin rule descheduled its thread. The program exit (`Kind::Exit`) depends on every event but touches no
-//! object, so its priority stays. The engine prevents starvation, so there is no reset every 1,000 yields.
+//! Paper: Yuan, Yang, Gu, "Partial Order Aware Concurrency Sampling", CAV 2018 (Algorithm 4); called
+//! POS* in Yuan's thesis, sections 3.4 and 3.5.
+//! Guarantee: in a run with `k` events of `n` threads and at most `c` direct conflicts, any partial
+//! order has probability at least `n^-k * r^u` with `l = ceil(c / (n-1))`, `r = n k / (k + (n-1) l)`, `u
+//! = (k - l) / 2` (thesis, corollary 3.7). Test: `every_partial_order_meets_the_bound`.
+//! Departures from the paper: the priority of an event is drawn when it is enabled, also if it was
+//! enabled before. That makes no difference, because whatever disables an event conflicts with it (test
+//! `a_disabling_event_conflicts_with_the_disabled_one` in tests/every_order.rs), unless the spin rule
+//! descheduled its thread. The program exit (`Kind::Exit`) depends on every event but touches no object,
+//! so its priority stays. The engine prevents starvation, so there is no reset every 1,000 yields.
 
 use crate::catalogue::{Build, Capabilities, Entry, Exact, Family, parameter};
 use crate::spec::SpecError;

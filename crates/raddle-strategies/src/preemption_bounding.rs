@@ -1,12 +1,14 @@
 //! Preemption bounding: all schedules without a preemption, then all with exactly one, and so on.
 //!
 //! Paper: Musuvathi and Qadeer, "Iterative Context Bounding for Systematic Testing of Multithreaded
-//! Programs", PLDI 2007; the definition of a preemption is that of Yuan's thesis, section 2.1.1: a step of
-//! another thread than the step before, while that thread was enabled. Guarantee: every schedule with at most
-//! `bound` preemptions is run exactly once, none with `c + 1` before all with `c`. Test:
-//! `each_bucket_holds_exactly_the_schedules_with_that_many_preemptions` (tests/systematic). Departures from
-//! the paper: every operation is a point where a preemption may occur, not only synchronisation; all answers
-//! to other decisions (which waiter a signal wakes, data choices) are tried and cost nothing.
+//! Programs", PLDI 2007; the definition of a preemption is that of Yuan's thesis, section 2.1.1: a step
+//! of another thread than the step before, while that thread was enabled.
+//! Guarantee: every schedule with at most `bound` preemptions is run exactly once, none with `c + 1`
+//! before all with `c`. Test: `each_bucket_holds_exactly_the_schedules_with_that_many_preemptions`
+//! (tests/systematic).
+//! Departures from the paper: every operation is a point where a preemption may occur, not only
+//! synchronisation; all answers to other decisions (which waiter a signal wakes, data choices) are tried
+//! and cost nothing.
 //!
 //! With sleep sets and a bound of 2 it is the CHESS of the Maple paper (OOPSLA 2012, section 6). Without a
 //! bound, sleep sets leave one schedule per partial order. Test: `sleep_sets_leave_one_run_per_partial_order`

@@ -2,9 +2,10 @@
 //!
 //! Paper: a baseline in Yu and Narayanasamy, "Maple: A Coverage-Driven Testing Tool for Multithreaded
 //! Programs", OOPSLA 2012, and the technique of ConTest and similar tools for programs that they do not
-//! control (`raddle run --baseline delay`). Guarantee: none. Test: `delays_decide_who_is_overtaken`.
-//! Departures from the paper: time is simulated, so that the runs depend on the seed only: a step takes one
-//! unit of time, and a delay takes exactly its drawn duration.
+//! control (`raddle run --baseline delay`).
+//! Guarantee: none. Test: `delays_decide_who_is_overtaken`.
+//! Departures from the paper: time is simulated, so that the runs depend on the seed only: a step takes
+//! one unit of time, and a delay takes exactly its drawn duration.
 
 use crate::catalogue::{Build, Capabilities, Entry, Family, parameter};
 use raddle_engine::{Choice, Plan, Point, Rng, Strategy};

@@ -1,9 +1,9 @@
 //! Random walk: at every step any enabled thread, with equal probability, the current one included.
 //!
-//! Paper: the baseline of all others; Yuan's thesis, section 2.2.1, and "original randomized scheduling" in the
-//! randomized-stride paper, section II-A.
-//! Guarantee: in a program with at most `n` enabled threads and `k` steps, any schedule has probability at least
-//! `1 / n^k`. Test: `every_schedule_meets_the_bound`.
+//! Paper: the baseline of all others; Yuan's thesis, section 2.2.1, and "original randomized scheduling"
+//! in the randomized-stride paper, section II-A.
+//! Guarantee: in a program with at most `n` enabled threads and `k` steps, any schedule has probability
+//! at least `1 / n^k`. Test: `every_schedule_meets_the_bound`.
 //! Departures from the paper: none.
 
 use crate::catalogue::{Build, Capabilities, Entry, Exact, Family};

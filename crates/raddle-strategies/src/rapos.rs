@@ -1,17 +1,19 @@
 //! RAPOS: batches of pairwise independent events.
 //!
-//! Paper: Sen, "Effective Random Testing of Concurrent Programs", ASE 2007, as described in Yuan's thesis,
-//! section 2.2.3. Guarantee: every partial order of runs that end by themselves (passed or deadlocked) can be
-//! sampled; there is no lower bound on its probability (thesis, Figure 2.3). Tests:
-//! `rapos_reaches_every_partial_order` (tests/every_order.rs), `reaches_every_partial_order`. After a batch,
-//! the schedulable events are those that depend on an event of the batch. An event that was not enabled
-//! before the batch depends on the one that enabled it: the next event of a thread that ran, the first event
-//! of a new thread, a join whose thread has ended, and whatever a signal or a barrier unblocks. Departures
-//! from the paper: the thesis leaves the selection of a batch open; ours (a random event, then each further
-//! independent one with probability 1/2) gives the published coverage of the POS micro benchmark, see
-//! `docs/design/micro-benchmark.md`. A failed assertion depends on everything, because it ends the run, but
-//! this is known only afterwards; of the runs that fail in the same way but stop with the other threads at
-//! different steps, some may never occur.
+//! Paper: Sen, "Effective Random Testing of Concurrent Programs", ASE 2007, as described in Yuan's
+//! thesis, section 2.2.3.
+//! Guarantee: every partial order of runs that end by themselves (passed or deadlocked) can be sampled;
+//! there is no lower bound on its probability (thesis, Figure 2.3). Tests:
+//! `rapos_reaches_every_partial_order` (tests/every_order.rs), `reaches_every_partial_order`. After a
+//! batch, the schedulable events are those that depend on an event of the batch. An event that was not
+//! enabled before the batch depends on the one that enabled it: the next event of a thread that ran, the
+//! first event of a new thread, a join whose thread has ended, and whatever a signal or a barrier
+//! unblocks.
+//! Departures from the paper: the thesis leaves the selection of a batch open; ours (a random event,
+//! then each further independent one with probability 1/2) gives the published coverage of the POS micro
+//! benchmark, see `docs/design/micro-benchmark.md`. A failed assertion depends on everything, because it
+//! ends the run, but this is known only afterwards; of the runs that fail in the same way but stop with
+//! the other threads at different steps, some may never occur.
 
 use crate::catalogue::{Build, Capabilities, Entry, Family};
 use raddle_engine::{Choice, Plan, Point, Rng, Strategy};

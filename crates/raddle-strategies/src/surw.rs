@@ -1,11 +1,11 @@
 //! SURW: uniform over the interleavings of one object's accesses, the rest by random priorities.
 //!
 //! Paper: "Selectively Uniform Concurrency Testing", ASPLOS 2025.
-//! Guarantee: if the target's accesses are as learnt and no thread waits for another one, every interleaving of the
-//! accesses to the target has the same probability. Test: `the_target_is_uniform`.
-//! Departures from the paper: the first run is BasicPOS and learns the counts; later runs raise them if a thread does
-//! more than was known. A lock counts by its acquisitions. The intended thread is drawn among the enabled ones, as one
-//! that waits cannot be next.
+//! Guarantee: if the target's accesses are as learnt and no thread waits for another one, every
+//! interleaving of the accesses to the target has the same probability. Test: `the_target_is_uniform`.
+//! Departures from the paper: the first run is BasicPOS and learns the counts; later runs raise them if
+//! a thread does more than was known. A lock counts by its acquisitions. The intended thread is drawn
+//! among the enabled ones, as one that waits cannot be next.
 
 use crate::catalogue::{Build, Capabilities, Entry, Family};
 use crate::profile::Profile;

@@ -1,10 +1,11 @@
 //! URW: a random walk weighted by the remaining work of each thread, so that all interleavings are equally
 //! likely.
 //!
-//! Paper: the uniform random walk of "Selectively Uniform Concurrency Testing", ASPLOS 2025. Guarantee: if
-//! every thread executes as many events as learnt and no thread blocks, every interleaving has the same
-//! probability. Test: `all_interleavings_are_equally_likely`. Departures from the paper: the first run is a
-//! random walk and learns the counts; later runs raise them if a thread does more than was known.
+//! Paper: the uniform random walk of "Selectively Uniform Concurrency Testing", ASPLOS 2025.
+//! Guarantee: if every thread executes as many events as learnt and no thread blocks, every interleaving
+//! has the same probability. Test: `all_interleavings_are_equally_likely`.
+//! Departures from the paper: the first run is a random walk and learns the counts; later runs raise
+//! them if a thread does more than was known.
 
 use crate::catalogue::{Build, Capabilities, Entry, Family};
 use crate::roster::Roster;
