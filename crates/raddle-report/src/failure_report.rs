@@ -250,6 +250,12 @@ impl FailureReport {
         self.failing.message.first().map_or("nothing is known of the end", |line| line)
     }
 
+    /// The step that a racing pair ends with, or the last that was executed.
+    pub fn failing_step(&self) -> Option<u32> {
+        let race = self.pairs.iter().find(|pair| pair.role == PairRole::Race);
+        race.map(|pair| pair.second).or_else(|| Some(self.failing.executed.checked_sub(1)? as u32))
+    }
+
     /// The events at which the threads of a deadlock wait, without that of a test's harness.
     pub fn waits(&self) -> Vec<u32> {
         let run = &self.failing;
@@ -267,8 +273,7 @@ impl FailureReport {
         if let Some(&wait) = waits.iter().find(|step| !is_join(step)).or(waits.first()) {
             return Some(wait);
         }
-        let race = self.pairs.iter().find(|pair| pair.role == PairRole::Race);
-        race.map(|pair| pair.second).or_else(|| Some(self.failing.executed.checked_sub(1)? as u32))
+        self.failing_step()
     }
 }
 

@@ -38,9 +38,9 @@ fn project(name: &str) -> Option<PathBuf> {
 fn races_of_elixir_programs_are_found_and_repeat() {
     let Some(beams) = project("elixir-races") else { return };
     for (test, part, place) in [
-        ("Race.lost", "{badmatch,1} in Race.lost/0 (race.ex:", "at gen.erl:"),
+        ("Race.lost", "{badmatch,1} in Race.lost/0 (race.ex:", "gen.erl:"),
         ("Race.registered", "{already_started,", "registry.ex:"),
-        ("Elixir.Race:late", "{timeout,{'Elixir.Task',await,", " (task.ex:"),
+        ("Elixir.Race:late", "{timeout,{'Elixir.Task',await,", " at task.ex:"),
     ] {
         let found =
             raddle(&beams, &["beam", "run", test, "--pa", ".", "--runs", "500", "--record", "bug.json"]);
@@ -72,7 +72,7 @@ fn what_an_elixir_program_waits_for_is_as_in_its_source() {
     let found = raddle(&beams, &["beam", "run", "Race.waits", "--pa", ".", "--record", "bug.json"]);
     let printed = text(&found.stdout);
     assert!(
-        printed.contains("test waits for {reply, server, _}; race.ex:"),
+        printed.contains("test waits at race.ex:") && printed.contains(" for {reply, server, _}\n"),
         "{printed}{}",
         text(&found.stderr)
     );

@@ -53,7 +53,7 @@ const WRITTEN: &[&str] = &[
 #[test]
 fn values_are_formatted_by_type() {
     let folder = folder("values");
-    let text = printed(&folder, &["run", "--runs", "1", &source("values.c"), "assert"]);
+    let text = printed(&folder, &["run", "--full", "--runs", "1", &source("values.c"), "assert"]);
     let actions = actions(&text);
     let from = actions.iter().position(|action| *action == WRITTEN[0]).unwrap_or_else(|| panic!("{text}"));
     assert_eq!(&actions[from..][..WRITTEN.len()], WRITTEN, "{text}");
@@ -80,7 +80,7 @@ fn values_are_formatted_by_type() {
     // The second block is freed just after the write.
     for value in [" = 77", " = 78"] {
         assert!(
-            actions.iter().any(|action| action.starts_with("write 0x") && action.ends_with(value)),
+            actions.iter().any(|action| action.starts_with("write ") && action.ends_with(value)),
             "{text}"
         );
     }
@@ -88,12 +88,12 @@ fn values_are_formatted_by_type() {
     let path = only_file(&folder);
     let mut file = TraceFile::from_json(&std::fs::read_to_string(&path).unwrap()).unwrap();
     assert!(!file.values.is_empty());
-    let shown = printed(&folder, &["replay", path.to_str().unwrap()]);
+    let shown = printed(&folder, &["replay", "--full", path.to_str().unwrap()]);
     assert_eq!(self::actions(&shown), actions);
     file.values = raddle_model::Values::default();
     std::fs::write(folder.join("old.json"), file.to_json()).unwrap();
-    assert_eq!(printed(&folder, &["replay", "old.json"]), shown);
-    assert_eq!(printed(&folder, &["replay", "old.json", "--threads", "os"]), shown);
+    assert_eq!(printed(&folder, &["replay", "--full", "old.json"]), shown);
+    assert_eq!(printed(&folder, &["replay", "--full", "old.json", "--threads", "os"]), shown);
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn a_run_that_crashes_has_its_values() {
     for (way, last) in [("segv", &["write last = 4", "write 0x10"][..]), ("abort", &["write last = 4"])] {
         let text = printed(
             &folder,
-            &["run", "--runs", "1", "--points", "all", "--no-minimize", &source("values.c"), way],
+            &["run", "--full", "--runs", "1", "--points", "all", "--no-minimize", &source("values.c"), way],
         );
         let actions = actions(&text);
         assert!(actions.ends_with(last), "{way}: {text}");
@@ -114,20 +114,20 @@ fn a_run_that_crashes_has_its_values() {
 #[test]
 fn what_was_not_written_has_no_value() {
     let folder = folder("values_refused");
-    let text = printed(&folder, &["run", "--runs", "1", &source("values.c"), "refused"]);
+    let text = printed(&folder, &["run", "--full", "--runs", "1", &source("values.c"), "refused"]);
     let last = actions(&text).last().map(|&action| action.to_owned()).expect("there are steps");
-    assert!(last.starts_with("write 0x") && !last.contains('='), "{text}");
+    assert!(last.starts_with("write ") && !last.contains('='), "{text}");
 }
 
 /// The runtime's pattern in freed blocks is not a value of the program.
 #[test]
 fn freed_memory_has_no_value() {
     let folder = folder("values_freed");
-    let text = printed(&folder, &["run", &source("../../../../tests/c/fail/use_after_free.c")]);
+    let text = printed(&folder, &["run", "--full", &source("../../../../tests/c/fail/use_after_free.c")]);
     let actions = actions(&text);
     assert!(actions.contains(&"write current = null"), "{text}");
     assert!(
-        actions.last().is_some_and(|action| action.starts_with("read 0x") && !action.contains('=')),
+        actions.last().is_some_and(|action| action.starts_with("read ") && !action.contains('=')),
         "{text}"
     );
 }
@@ -137,8 +137,10 @@ fn freed_memory_has_no_value() {
 #[test]
 fn the_accesses_of_a_race_have_values() {
     let folder = folder("values_race");
-    let text =
-        printed(&folder, &["run", "-s", "pos", "--races", "fail", "--record", "run.json", &source("bank.c")]);
+    let text = printed(
+        &folder,
+        &["run", "--full", "-s", "pos", "--races", "fail", "--record", "run.json", &source("bank.c")],
+    );
     let actions = actions(&text);
     assert_eq!(actions, ["read balance = 100", "write balance = 110", "read balance = 110"], "{text}");
 }

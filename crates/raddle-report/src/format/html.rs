@@ -73,7 +73,7 @@ fn data(report: &FailureReport) -> Value {
         "roles": PairRole::ALL.map(PairRole::name),
         "edgeKinds": EdgeKind::ALL.map(EdgeKind::name),
         "sources": report.sources.iter().map(|source| [source.title(), &source.text]).collect::<Vec<_>>(),
-        "start": report.last().unwrap_or(0),
+        "start": report.failing_step().unwrap_or(0),
     })
 }
 

@@ -83,6 +83,7 @@ fn cell(run: &Timeline, details: &Details, step: usize, terminal: Terminal) -> [
         match place.lines(terminal.all_frames) {
             _ if place.text.is_empty() => String::new(),
             _ if !caller.is_empty() && place.is_library() => caller.to_owned(),
+            lines if !caller.is_empty() => format!("{caller} ({lines})"),
             // The innermost line of the user says enough.
             lines if terminal.all_frames => lines,
             lines => lines.split(" < ").next().unwrap_or_default().to_owned(),

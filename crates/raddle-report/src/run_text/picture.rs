@@ -25,7 +25,7 @@ pub(crate) fn picture(file: &TraceFile) -> Vec<String> {
         let wait = &waits[index];
         let what = match (wait.entry.reason, wait.object) {
             (BlockReason::Park, Some(_)) if !wait.holders.is_empty() => label(index),
-            _ => waited_for(&names, wait.entry),
+            _ => waited_for(&names, wait.entry, &|object| names.brief_object(object)),
         };
         let place = |location| place(&names, location);
         let caller = file.details.caller(file.steps.len() + position(file, wait.entry.thread.0));

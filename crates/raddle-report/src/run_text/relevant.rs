@@ -31,6 +31,21 @@ pub(crate) fn relevant(run: &Timeline, pairs: &[ConflictPair]) -> Option<BTreeSe
     if around.len() <= MOST {
         steps.extend(around);
     }
+    // What a thread did while it held a lock that matters is what the lock is for.
+    let taken = run.holds.iter().filter(|hold| steps.contains(&(hold.from as usize)));
+    let inside = taken.flat_map(|hold| {
+        let end = (hold.to as usize).min(run.executed);
+        (hold.from as usize + 1..end).filter(|&step| run.events[step].thread == hold.thread)
+    });
+    let inside: Vec<usize> =
+        inside.filter(|&step| run.events[step].operation.kind.accesses_memory()).collect();
+    if steps.len() + inside.len() <= MOST {
+        steps.extend(inside);
+    }
+    // The access that fails is the last step.
+    if !pairs.is_empty() && matches!(run.failure, Some("use-after-free" | "signal")) {
+        steps.extend(run.executed.checked_sub(1));
+    }
     let waiting = run.executed..run.events.len();
     let is_blocked = |thread: u32| run.events[waiting.clone()].iter().any(|event| event.thread == thread);
     let end = run.events.len() as u32;

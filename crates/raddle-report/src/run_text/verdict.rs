@@ -4,7 +4,9 @@ use super::names::Names;
 use super::wait_for::changer;
 use crate::operations::acquisitions;
 use crate::race::{self, Words};
-use raddle_model::{Access, BlockReason, Blocked, Failure, FreedBlock, Kind, Panicked, TraceFile, Verdict};
+use raddle_model::{
+    Access, BlockReason, Blocked, Failure, FreedBlock, Kind, ObjectId, Panicked, TraceFile, Verdict,
+};
 
 /// Returns the outcome of the run, a line each. A deadlock includes where each lock was acquired, and which
 /// thread last changed the futex words that threads wait on.
@@ -173,7 +175,7 @@ impl Names<'_> {
         if let (BlockReason::Mailbox, Some((patterns, place))) = (entry.reason, receive) {
             return format!("{} waits for {patterns}; {place}", self.thread(entry.thread));
         }
-        let (what, held) = (waited_for(self, entry), held_by(self, entry));
+        let (what, held) = (waited_for(self, entry, &|object| self.object(object)), held_by(self, entry));
         format!("{} waits for {what}{held}; {}", self.thread(entry.thread), self.folded(entry.location))
     }
 }
@@ -191,8 +193,8 @@ fn held_by(names: &Names<'_>, entry: &Blocked) -> String {
 }
 
 /// Returns what a thread waits for: `mutex m`.
-pub(super) fn waited_for(names: &Names<'_>, entry: &Blocked) -> String {
-    let object = entry.object.map_or_else(|| "nothing known".to_owned(), |object| names.object(object));
+pub(super) fn waited_for(names: &Names<'_>, entry: &Blocked, name: &dyn Fn(ObjectId) -> String) -> String {
+    let object = entry.object.map_or_else(|| "nothing known".to_owned(), name);
     match entry.reason {
         BlockReason::Mutex => format!("mutex {object}"),
         BlockReason::ReadWriteLock if names.reads_again(entry) => {

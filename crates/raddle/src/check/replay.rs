@@ -97,6 +97,8 @@ pub(super) fn replay(path: &Path, name: Option<&str>, test: &Test) -> Result<Pas
     match repeat(&file, test) {
         Ok(Repeated { trace, panics, .. }) if trace.verdict.failure().is_some() => {
             let mut failed = failed(trace, panics, None);
+            // The steps are those of the file, and so is what was found out about them.
+            failed.trace.details = file.details;
             failed.file = FailureFile::At(path);
             Err(ReplayError::Failed(Box::new(failed)))
         }

@@ -38,7 +38,8 @@ fn a_race_is_reported_with_locations_and_replays() {
     };
     assert_eq!((first.access, second.access), (Access::Write, Access::Read));
     assert_eq!((first.order, second.order), (MemoryOrder::Plain, MemoryOrder::Plain));
-    let text = failed.to_string();
+    // Long lines are wrapped.
+    let text = failed.to_string().replace("\n     ", " ");
     let location = |below: u32| format!("{}:{}:", file!(), WRITE + below);
     let Failure::DataRace { threads, locations, .. } = &failed.failure else { panic!("{failed}") };
     assert_eq!(threads, &["writer", "main"]);
