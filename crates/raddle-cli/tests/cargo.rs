@@ -206,7 +206,7 @@ fn tests_are_chosen_as_with_cargo() {
     assert_eq!(names(&["tests::single", "--", "--exact"]), single);
     assert_eq!(names(&["single", "--", "--skip", "wrong"]), single);
     assert_eq!(names(&["--", "--ignored"]), (vec!["tests::is_ignored".to_owned()], Some(1)));
-    assert_eq!(names(&["nothing_is_called_so"]), (Vec::new(), Some(0)));
+    assert_eq!(names(&["nothing_is_called_so"]), (Vec::new(), Some(2)), "no test matches");
     let strict = cargo_raddle(folder, &["test", "--offline", "--strict", "--test", "surroundings"]);
     let printed = text(&strict.stdout);
     assert_eq!(strict.status.code(), Some(1), "{printed}");

@@ -3,7 +3,7 @@
 use crate::explain::Explanation;
 use crate::sentence::{order, place};
 use crate::swap::Pair;
-use raddle_model::{BlockReason, Blocked, Failure, Kind, Reason, TraceFile, TraceStep};
+use raddle_model::{BlockReason, Blocked, Failure, Kind, Notifies, Reason, TraceFile, TraceStep};
 
 /// The most swapped pairs that are named.
 const MOST: usize = 3;
@@ -120,7 +120,7 @@ fn kind(run: &TraceFile, found: &Explanation) -> Option<String> {
 fn was_notified(run: &TraceFile, entry: &Blocked) -> bool {
     let notifies = |step: &TraceStep| {
         let kind = step.operation.kind;
-        matches!(kind, Kind::Signal | Kind::Broadcast) && step.operation.object() == entry.object
+        kind.info().notifies != Notifies::None && step.operation.object() == entry.object
     };
     entry.reason == BlockReason::Condition && run.steps.iter().any(notifies)
 }

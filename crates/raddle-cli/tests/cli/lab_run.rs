@@ -47,7 +47,7 @@ fn exact_says_why_not() {
         raddle(&["lab", "run", &figure("pos_fig2"), "-s", "surw", "--runs", "10", "--exact", "--json"])
             .json();
     assert_eq!(json["exact"], serde_json::Value::Null);
-    assert!(json["exact_refused"].as_str().expect("a reason").contains("not for surw"), "{json}");
+    assert!(json["exact_refused"].as_str().expect("a reason").contains("surw is not supported"), "{json}");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 // Two threads copy to ranges that overlap, which the schedule decides.
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,11 +8,13 @@ static char buffer[16];
 static int length = 8;
 
 static void *first(void *unused) {
+    sched_yield();
     memcpy(buffer, "aaaaaaa", *(volatile int *)&length);
     return unused;
 }
 
 static void *second(void *unused) {
+    sched_yield();
     memcpy(buffer + 4, "bbbbbbb", *(volatile int *)&length);
     return unused;
 }

@@ -61,7 +61,11 @@ pub(crate) fn probe(object: *const c_void, place: usize) {
 pub(crate) unsafe fn read<T: Copy>(object: *const T, place: usize) -> T {
     PROBED_AT.store(place, Ordering::Relaxed);
     // SAFETY: mapped memory holds a value; otherwise the signal handler ends the run.
-    let value = unsafe { object.read_unaligned() };
+    let value = unsafe {
+        // Debug builds check pointers of other accesses, and would panic.
+        object.cast::<u8>().read_volatile();
+        object.read_unaligned()
+    };
     PROBED_AT.store(0, Ordering::Relaxed);
     value
 }
@@ -74,7 +78,11 @@ pub(crate) unsafe fn read<T: Copy>(object: *const T, place: usize) -> T {
 pub(crate) unsafe fn write<T: Copy>(room: *mut T, value: T, place: usize) {
     PROBED_AT.store(place, Ordering::Relaxed);
     // SAFETY: mapped memory has room; otherwise the signal handler ends the run.
-    unsafe { room.write_unaligned(value) };
+    unsafe {
+        // As in `read`.
+        room.cast::<u8>().read_volatile();
+        room.write_unaligned(value);
+    }
     PROBED_AT.store(0, Ordering::Relaxed);
 }
 

@@ -42,6 +42,9 @@ pub(crate) fn relevant(run: &Timeline, pairs: &[ConflictPair]) -> Option<BTreeSe
     if steps.len() + inside.len() <= MOST {
         steps.extend(inside);
     }
+    // An old value that was read explains what could not happen under sequential consistency.
+    let noted = (0..run.executed).filter(|&step| run.events[step].note.is_some()).take(MOST);
+    steps.extend(noted);
     // The access that fails is the last step.
     if !pairs.is_empty() && matches!(run.failure, Some("use-after-free" | "signal")) {
         steps.extend(run.executed.checked_sub(1));

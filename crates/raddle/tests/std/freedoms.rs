@@ -65,7 +65,7 @@ fn a_reader_that_reads_again_waits_behind_a_writer() {
     let Failure::Deadlock { blocked, cycle, .. } = &failed.failure else { panic!("{failed}") };
     assert_eq!((blocked.len(), cycle.len()), (2, 2), "{failed}");
     let text = failed.to_string();
-    assert!(text.contains("again, behind the writer thread 1;"), "{text}");
+    assert!(text.contains("again, behind the writer thread 1"), "{text}");
     assert!(
         text.contains("This run assumes that main, which reads already, waits behind a writer"),
         "{text}"
