@@ -123,26 +123,26 @@ fn depth(out: &mut String, file: &TraceFile, found: &Explanation, effort: Effort
     let _ = match depth {
         _ if found.always => writeln!(out, "No order of operations is needed: all of {samples} fail so."),
         0 if found.is_cut_off => {
-            writeln!(out, "Depth: not found so far. Not all sets of up to four orders were tried.")
+            writeln!(out, "Bug depth: not found so far. Not all sets of up to four orders were tried.")
         }
         0 => writeln!(
             out,
-            "Depth: not found. No set of up to four orders was seen that makes all of {samples} fail, in {}.",
+            "Bug depth: not found. No set of up to four orders made all {samples} fail, in {}.",
             text::plural(found.executions, "run")
         ),
         _ if found.constraints.len() > MOST => writeln!(
             out,
-            "Depth: not found. No set of up to four orders was seen that makes all of {samples} fail; {depth} together do, of \
-             which none can be left out."
+            "Bug depth: not found. No set of up to four orders made all {samples} fail; {depth} together do, of which none \
+             can be left out."
         ),
         _ if found.smallest => writeln!(
             out,
-            "Depth {depth} (an estimate: all of {samples} fail that keep {} below; no smaller set was seen to do that):",
+            "Estimated bug depth: {depth}. All {samples} that keep {} fail, and no smaller set does that:",
             text::plural(depth, "order")
         ),
         _ => writeln!(
             out,
-            "Depth {depth} or less (an estimate: all of {samples} fail that keep {} below, and none of them can be left out):",
+            "Estimated bug depth: at most {depth}. All {samples} that keep {} fail, and none of these can be left out:",
             text::plural(depth, "order")
         ),
     };

@@ -3,7 +3,7 @@
 use crate::explain::Explanation;
 use crate::sentence::{order, place};
 use crate::swap::Pair;
-use raddle_model::{BlockReason, Blocked, Failure, Kind, Notifies, Reason, TraceFile, TraceStep};
+use raddle_model::{BlockReason, Blocked, Failure, Notifies, Reason, TraceFile, TraceStep};
 
 /// The most swapped pairs that are named.
 const MOST: usize = 3;

@@ -56,7 +56,7 @@ fn every_figure_is_explained() {
         assert_eq!(found["depth"], depth, "{name}: {printed}");
         assert_eq!(found["idiom"], Value::from(idiom), "{name}: {printed}");
         assert_eq!(found["constraints"].as_array().map(Vec::len), Some(depth), "{name}: {printed}");
-        assert!(printed.contains(&format!("Depth {depth} (an estimate")), "{name}: {printed}");
+        assert!(printed.contains(&format!("Estimated bug depth: {depth}.")), "{name}: {printed}");
         let pairs = found["swapped"].as_array().expect("a list");
         assert_eq!(pairs.len(), 1, "{name}: {printed}");
         let source = std::fs::read_to_string(root().join(figure(name))).expect("the figure is there");
@@ -75,7 +75,7 @@ fn every_figure_is_explained() {
 fn an_ordering_is_explained_in_a_sentence() {
     let (_, printed) = explained("sentence", &figure("stride_fig2"));
     let expected = "\n\nthread B read 0 from `balance` at line 26 before A wrote 10 to it at line 21;\nswap them and the run passes.\n  \
-                    line 26  temp = balance\n  line 21  balance = temp\n\nDepth 2 ";
+                    line 26  temp = balance\n  line 21  balance = temp\n\nEstimated bug depth: 2.";
     assert!(printed.contains(expected), "{printed}");
 }
 
@@ -88,7 +88,7 @@ fn many_orders_may_be_needed() {
     // Each setter writes b late, and one of them a early.
     assert_eq!(found["constraints"].as_array().map(Vec::len), Some(6), "{printed}");
     assert_eq!(found["depth"], Value::Null, "{printed}");
-    assert!(printed.contains("Depth 6 or less (an estimate"), "{printed}");
+    assert!(printed.contains("Estimated bug depth: at most 6."), "{printed}");
     // Each data access is under a lock, and the swap of the locks is the whole difference.
     let (found, printed) = explained("locked", &figure("twostage"));
     assert_eq!(found["swapped"].as_array().map(Vec::len), Some(1), "{printed}");

@@ -67,7 +67,7 @@ fn a_deadlock_report_has_source_names() {
                 back + 1
             ),
             "swap them and the run passes".to_owned(),
-            "Depth 2 (an estimate".to_owned(),
+            "Estimated bug depth: 2.".to_owned(),
             "Maple's idiom 5".to_owned(),
         ] {
             assert!(explained.contains(&part), "{name}: `{part}` is missing in: {explained}");

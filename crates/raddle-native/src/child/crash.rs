@@ -93,7 +93,7 @@ unsafe extern "C" fn caught(signal: c_int, info: *const libc::siginfo_t, context
             values.refuse(address);
         }
         // Locations are return addresses, one instruction after the call.
-        let place = probed.unwrap_or_else(|| callers::of_program(&runtime.modules, place, top));
+        let place = probed.unwrap_or_else(|| callers::of_program(runtime.modules, place, top));
         runtime.fail(place, |thread, location| Failure::Signal {
             thread,
             location,

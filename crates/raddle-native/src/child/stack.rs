@@ -184,8 +184,7 @@ fn user_call(here: usize, address: u64, stack: Extent, code: &Range<u64>) -> Opt
     let word = |at: usize| unsafe { *(at as *const u64) };
     let limit = if stack.holds(frame()) { frame() } else { stack.top };
     let first = here.next_multiple_of(WORD);
-    let entry =
-        (first..limit.min(stack.top - WORD)).step_by(WORD).filter(|&at| word(at) == address).last()?;
+    let entry = (first..limit.min(stack.top - WORD)).step_by(WORD).rfind(|&at| word(at) == address)?;
     let above = (entry + WORD..limit.min(stack.top - WORD)).step_by(WORD).take(MOST);
     above.map(word).find(|value| code.contains(value) && code.contains(&(value - 7)) && follows_call(*value))
 }

@@ -213,7 +213,7 @@ fn reference_count(drop: Ordering, last: Option<Ordering>) {
     #[expect(unsafe_code, reason = "as in an implementation of Arc")]
     unsafe impl Sync for Counted {}
     let release = |counted: &Counted| {
-        let _use = counted.1.with(|_| ());
+        counted.1.with(|_| ());
         if counted.0.fetch_sub(1, counted.2) == 1 {
             counted.3.into_iter().for_each(fence);
             counted.1.with_mut(|_| ());
