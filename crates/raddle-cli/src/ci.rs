@@ -28,10 +28,13 @@ struct Report {
 }
 
 impl Reports {
-    /// Opens the files.
+    /// Opens the files, and creates their folders.
     pub(crate) fn open(args: &CiArgs) -> Result<Reports> {
         let open = |path: &PathBuf| -> Result<Report> {
-            let file = OpenOptions::new().write(true).create(true).truncate(false).open(path);
+            // `target/` may not exist before the build.
+            let folder = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+            let open = || OpenOptions::new().write(true).create(true).truncate(false).open(path);
+            let file = folder.and_then(|()| open());
             let file = file.with_context(|| format!("cannot write {}", path.display()))?;
             Ok(Report { path: path.clone(), file })
         };

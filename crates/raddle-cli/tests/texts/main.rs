@@ -1,10 +1,11 @@
-//! Golden texts: the transcripts in `tests/golden`.
+//! Golden texts: the transcripts in `tests/golden`; README.md and the guide are in `guide.rs`.
 //!
 //! A transcript is a file with commands in lines that begin with `$`. After a command follow its standard
 //! output, its standard error after a line `[stderr]`, and its exit status if that is not 0. `normal.rs`
 //! lists the replacements. The commands of a file run in one shell folder, in order. Lines before the first
 //! command are comments. To add one, write its commands and let `cargo xtask bless` write the rest.
 
+mod guide;
 mod normal;
 mod programs;
 
@@ -80,8 +81,8 @@ fn commands(transcript: &str) -> (Vec<&str>, String) {
     (transcript.lines().filter_map(|line| line.strip_prefix("$ ")).collect(), comments)
 }
 
-/// Returns the output of a command, in the form of a transcript.
-fn run(folder: &Path, command: &str) -> String {
+/// Returns a command of the shell that runs in a folder and finds the programs under test.
+fn shell(folder: &Path, command: &str) -> Command {
     let built = Path::new(env!("CARGO_BIN_EXE_raddle")).parent().expect("the program is in a folder");
     let mut shell = Command::new("sh");
     shell.args(["-c", command]).current_dir(folder).stdin(Stdio::null());
@@ -95,7 +96,12 @@ fn run(folder: &Path, command: &str) -> String {
     for name in REMOVED {
         shell.env_remove(name);
     }
-    let output = shell.output().expect("sh starts");
+    shell
+}
+
+/// Returns the output of a command, in the form of a transcript.
+fn run(folder: &Path, command: &str) -> String {
+    let output = shell(folder, command).output().expect("sh starts");
     let normal = Normal::new(folder);
     let text = |bytes: &[u8]| {
         let text = normal.text(&String::from_utf8_lossy(bytes));
