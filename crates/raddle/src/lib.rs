@@ -163,3 +163,8 @@ pub use raddle_macros::test;
 pub mod cell;
 #[cfg(not(feature = "check"))]
 pub use std::{hint, sync, thread, thread_local, time};
+
+/// Compiles and runs the Rust code of the guide.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guide/loom-shuttle.md")]
+mod guide {}
