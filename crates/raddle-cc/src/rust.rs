@@ -27,7 +27,7 @@ const PASSES: [&str; 2] =
 const SANITIZER: [&str; 3] =
     ["-Zsanitizer=thread", "-Zexternal-clangrt", "-Cunsafe-allow-abi-mismatch=sanitizer"];
 
-/// How hooks get into Rust code.
+/// The way hooks get into Rust code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Hooks {
     /// By the names of LLVM's passes.

@@ -33,7 +33,7 @@ pub(crate) use values::{assignment, duration};
 use clap::{Args, Parser, Subcommand};
 use std::ffi::OsString;
 
-/// Runs a concurrent program under schedules of its own choice and finds the one that breaks it.
+/// Finds schedules that break a concurrent program.
 #[derive(Parser)]
 #[command(
     name = "raddle",
@@ -63,16 +63,16 @@ pub(crate) struct Cli {
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Run a pthreads program again and again under chosen schedules, until one breaks it
+    /// Run a pthreads program under chosen schedules until a run fails
     Run(NativeArgs),
-    /// List the strategies with parameters, source and promise
+    /// List the strategies with parameters, source and guarantee
     Strategies(StrategiesArgs),
     /// Experiments with abstract programs
     Lab {
         #[command(subcommand)]
         command: LabCommand,
     },
-    /// Repeat a recorded run exactly and show it
+    /// Replay a recorded run exactly and display it
     Replay(ReplayArgs),
     /// Erlang programs on a stock VM
     Beam {
@@ -83,11 +83,11 @@ pub(crate) enum Command {
     Bench(BenchArgs),
     /// Show which interleavings were tested, over all inputs and days
     Coverage(CoverageArgs),
-    /// Look for a run with the same failure and fewer switches between threads
+    /// Search for a run with the same failure and fewer context switches
     Minimize(MinimizeArgs),
-    /// Tell which order of operations makes a recorded run fail
+    /// Explain which ordering of operations makes a recorded run fail
     Explain(ExplainArgs),
-    /// Show a recorded run: a page, a text, or a file for other tools
+    /// Display a recorded run: a page, a text, or a file for other tools
     Report(ReportArgs),
     /// Rust tests and programs, built with hooks and run under chosen schedules: cargo raddle
     #[command(
@@ -130,7 +130,7 @@ Nothing has to be added to a crate. Every command has --help. `raddle cargo` is 
 pub(crate) struct StrategiesArgs {
     /// Show only this strategy
     pub(crate) name: Option<String>,
-    /// Print JSON, one strategy a line
+    /// Print JSON, one strategy per line
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -79,7 +79,7 @@ pub(crate) struct Keep<'a> {
     pub(crate) path: Option<&'a Path>,
     /// True to minimize it.
     pub(crate) minimize: bool,
-    /// Whether it is explained.
+    /// True if it is explained.
     pub(crate) explain: bool,
     /// Names its locations.
     pub(crate) namer: Namer,

@@ -8,7 +8,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 #[derive(Clone, Debug)]
 pub struct Rng {
     generator: Xoshiro256PlusPlus,
-    /// What the stream was made from.
+    /// The seed and number of the stream.
     seed: u64,
 }
 

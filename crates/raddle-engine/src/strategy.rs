@@ -305,7 +305,7 @@ pub struct RunSummary<'a> {
     /// Number of times a spinning thread was descheduled; zero means that the strategy's guarantee holds
     /// without restriction.
     pub rests: u64,
-    /// Whether a choice of the run was smaller than the memory model allows, because writes had been dropped that could have
+    /// True if a choice of the run was smaller than the memory model allows, because writes had been dropped that could have
     /// been read.
     pub forgot_writes: bool,
     /// The threads that events unblocked: waiters woken by a signal, and all that arrived at a barrier when

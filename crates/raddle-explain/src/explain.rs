@@ -33,7 +33,7 @@ pub struct Effort {
     pub samples: u64,
     /// True if [`Explanation::constraints`] are wanted, which take most of the executions.
     pub depth: bool,
-    /// Whether to stop at the first swap that makes the run pass, and to look for constraints only near it.
+    /// True to stop at the first swap that makes the run pass, and to search for constraints only near it.
     pub near: bool,
 }
 
@@ -431,7 +431,7 @@ impl Search<'_> {
         }
     }
 
-    /// Whether two pairs have the same threads and an object in common.
+    /// Returns true if two pairs have the same threads and an object in common.
     fn is_close(&self, pair: Pair, other: Pair) -> bool {
         let threads = |pair: Pair| [pair.first, pair.second].map(|step| self.positions[step].0);
         let touches = |step: usize, object| {

@@ -116,7 +116,7 @@ fn kind(run: &TraceFile, found: &Explanation) -> Option<String> {
     Some(kind.to_owned())
 }
 
-/// Whether the condition that a thread waits for was notified before it waited.
+/// Returns true if the condition that a thread waits for was notified before it waited.
 fn was_notified(run: &TraceFile, entry: &Blocked) -> bool {
     let notifies = |step: &TraceStep| {
         let kind = step.operation.kind;

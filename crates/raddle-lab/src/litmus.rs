@@ -45,11 +45,11 @@ pub struct Comparison {
     pub names: Vec<String>,
     /// Every outcome that is allowed or was seen.
     pub outcomes: BTreeMap<Vec<i64>, Standing>,
-    /// How many runs were made.
+    /// The number of runs.
     pub runs: u64,
 }
 
-/// What is known about an outcome.
+/// The status of an outcome.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Standing {
     /// The model allows it, and a run has it.

@@ -8,7 +8,7 @@ use raddle_lab::litmus::{Standing, compare};
 use raddle_model::MemoryModel;
 use std::fmt::Write;
 
-/// How many programs are compared unless the environment says otherwise.
+/// The number of programs that are compared unless the environment sets another.
 const PROGRAMS: u64 = 2_000;
 
 /// One of several words, by a random number.

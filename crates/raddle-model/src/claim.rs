@@ -86,7 +86,7 @@ impl Claim {
 pub struct Claims {
     /// The statements.
     pub statements: Vec<Claim>,
-    /// What is left to run, if the search ended because its strategies had no schedule left, whether a run failed or not.
+    /// The schedules that were run, if the search ended because its strategies had no schedule left, with or without a failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exhaustion: Option<Exhaustion>,
     /// Number of times a spinning thread was descheduled. Schedules that spin longer are outside every

@@ -323,7 +323,7 @@ pub struct RunResult {
     /// The memory known to be shared before that run, as packed by [`SharedUnit`].
     #[serde(skip_serializing_if = "is_default")]
     pub shared: Vec<u64>,
-    /// Where the memory of objects comes from, if the run was made to be shown.
+    /// The origins of the memory of objects, if the run was made to be shown.
     #[serde(skip_serializing_if = "is_default")]
     pub memory: Vec<ObjectMemory>,
 }
@@ -333,7 +333,7 @@ pub struct RunResult {
 pub struct ObjectMemory {
     /// The number of the object.
     pub object: u32,
-    /// Where its block was allocated, with callers; of a variable on a stack, a place in its function.
+    /// The location that allocated its block, with callers; for a variable on a stack, a location in its function.
     pub place: String,
     /// Bytes from the beginning of the block, or from the canonical frame address of the function.
     pub offset: i64,

@@ -20,7 +20,7 @@ pub struct FailureReport {
     pub failing: Timeline,
     /// The end of the run in a line; of a deadlock also its picture.
     pub summary: Vec<String>,
-    /// What was found out about the failure.
+    /// Details of the failure.
     pub details: Details,
     /// The steps that matter, if they are known.
     pub relevant: Option<BTreeSet<usize>>,

@@ -1,4 +1,4 @@
-//! What weak memory decided in the steps of a run: which of them read old values.
+//! The decisions of weak memory in the steps of a run: which of them read old values.
 
 use crate::events::Place;
 use crate::run_text::names::Names;

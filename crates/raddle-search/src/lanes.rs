@@ -33,7 +33,7 @@ pub struct Lane {
     /// True if each of its runs has any given partial order with POS's guarantee at least: `n^-k` with all
     /// conflicts.
     pub reaches_every_order: bool,
-    /// Whether it counts or enumerates orders, so that all its runs have to be of the same program.
+    /// True if it counts or enumerates orders, so that all its runs must be of the same program.
     pub counts_orders: bool,
     /// Never runs; copied for every user.
     prototype: Box<dyn Strategy>,

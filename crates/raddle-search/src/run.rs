@@ -43,7 +43,7 @@ pub struct Details {
     pub exposed: Vec<IRoot>,
     /// The reason why a profiling run for shared memory failed, if one did.
     pub profiling_error: Option<String>,
-    /// Whether a choice of weak memory was smaller than the model allows, because old writes had been dropped.
+    /// True if a choice of weak memory was smaller than the model allows, because old writes had been dropped.
     #[serde(skip_serializing_if = "is_false")]
     pub forgot_writes: bool,
 }

@@ -17,7 +17,7 @@ pub(crate) struct Change {
 pub(crate) struct SomeRuns {
     inner: Box<dyn Strategy>,
     change: Change,
-    /// Whether this run has the further needs.
+    /// True if this run has the further needs.
     changed: bool,
 }
 

@@ -128,7 +128,7 @@ impl<'d> OfUnit<'_, 'd> {
         false
     }
 
-    /// Where the variables of a function are counted from, relative to its canonical frame address.
+    /// The base of a function's variables, relative to its canonical frame address.
     fn frame_base(&self, function: &Entry<'d>) -> Option<i64> {
         let Some(AttributeValue::Exprloc(base)) = function.attr_value(gimli::DW_AT_frame_base) else {
             return None;

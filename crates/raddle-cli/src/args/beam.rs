@@ -8,7 +8,7 @@ use std::time::Duration;
 
 #[derive(Subcommand)]
 pub(crate) enum BeamCommand {
-    /// Run a function of an Erlang or Elixir module again and again under chosen schedules, until one breaks it
+    /// Run a function of an Erlang or Elixir module under chosen schedules until a run fails
     Run(BeamRunArgs),
 }
 
@@ -44,42 +44,44 @@ pub(crate) struct BeamRunArgs {
     pub(crate) test: String,
     #[command(flatten)]
     pub(crate) search: SearchArgs,
-    /// A directory with beams; may be given more than once
+    /// A directory with .beam files; may be given more than once
     #[arg(long, value_name = "DIR")]
     pub(crate) pa: Vec<PathBuf>,
     /// A virtual node; may be given more than once
     #[arg(long, value_name = "NAME@HOST", value_parser = node)]
     pub(crate) node: Vec<String>,
-    /// At what a run fails besides; may be given more than once
+    /// Additional failure conditions; may be given more than once
     #[arg(long, value_enum, value_name = "WHAT")]
     pub(crate) fail_on: Vec<FailOnArg>,
-    /// A module or a function that cannot be controlled, such as a native one, and runs as it is; may be given more than once
+    /// A module or a function that cannot be controlled, such as a native one, and runs unmodified; may be
+    /// given more than once
     #[arg(long, value_name = "MODULE[:FUNCTION/ARITY]", value_parser = allowed)]
     pub(crate) allow: Vec<String>,
-    /// How many faults of each sort the search may put into a run, such as crash=1,restart=1,partition=2,disconnect=1
+    /// Maximum number of injected faults of each kind in a run, such as
+    /// crash=1,restart=1,partition=2,disconnect=1
     #[arg(long, value_name = "SPEC", value_parser = faults)]
     pub(crate) faults: Option<String>,
-    /// A run that takes more virtual time fails, such as 30s or 5m; without end if not given
+    /// Fail a run that takes more virtual time, such as 30s or 5m (default: unlimited)
     #[arg(long, value_name = "T", value_parser = duration)]
     pub(crate) virtual_time: Option<Duration>,
-    /// A run in which nobody comes to an operation for so long is given up
+    /// Abandon a run without an operation for this long
     #[arg(long, value_name = "T", default_value = "60s", value_parser = duration)]
     pub(crate) run_time: Duration,
-    /// Where the first failing run is written to; raddle-failure-ID.json if not given
+    /// File for the first failing run (default: raddle-failure-ID.json)
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FailOnArg {
-    /// An error that is logged, or a process that crashes
+    /// An error is logged, or a process crashes
     Error,
-    /// A supervisor that gives up, because a child ended too often
+    /// A supervisor gives up, because a child ended too often
     GaveUp,
 }
 
 impl FailOnArg {
-    /// The word for it, as in failure files.
+    /// Returns its name, as in failure files.
     pub(crate) fn word(self) -> &'static str {
         match self {
             FailOnArg::Error => "error",
@@ -88,7 +90,7 @@ impl FailOnArg {
     }
 }
 
-/// The sorts of faults.
+/// The kinds of faults.
 const FAULTS: [&str; 4] = ["crash", "restart", "partition", "disconnect"];
 
 fn faults(text: &str) -> Result<String, String> {
@@ -102,7 +104,8 @@ fn faults(text: &str) -> Result<String, String> {
     Err(format!("so many of {}, such as crash=1,partition=2", FAULTS.join(", ")))
 }
 
-/// A function in the words of Erlang, in which a module of Elixir has a longer name. It has no arguments, and who likes may say so.
+/// Parses a function and returns it in the syntax of Erlang, in which an Elixir module has a longer name. Its
+/// arity, which must be 0, is optional.
 fn function(text: &str) -> Result<String, String> {
     let text = text.strip_suffix("/0").or_else(|| text.strip_suffix("()")).unwrap_or(text);
     if text.rsplit_once('/').is_some_and(|(_, arity)| arity.parse::<u8>().is_ok()) {
@@ -126,7 +129,7 @@ fn function(text: &str) -> Result<String, String> {
 }
 
 fn allowed(text: &str) -> Result<String, String> {
-    // In Elixir a dot is between module and function, and names of modules have dots, too.
+    // In Elixir a dot separates module and function, and module names have dots, too.
     let whole = |(name, arity): (&str, &str)| {
         let parts = name.split_once(':').or_else(|| name.rsplit_once('.'));
         arity.parse::<u8>().is_ok()

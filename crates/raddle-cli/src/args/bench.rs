@@ -31,19 +31,19 @@ pub(crate) struct BenchArgs {
     /// The strategy, or several joined by +; may be given several times
     #[arg(long, short, value_name = "SPEC", default_values = ["random-walk", "pct:depth=3", "pos", "surw", "oos", "portfolio"])]
     pub(crate) strategy: Vec<String>,
-    /// How many runs a cell; with --trials, how many at most
+    /// Runs per cell; with --trials, the maximum
     #[arg(long, short = 'n', value_name = "N", default_value = "1000", default_value_if("trials", ArgPredicate::IsPresent, "10000"), value_parser = runs)]
     pub(crate) runs: u64,
-    /// Measure the runs to the bug instead, so many times with different seeds
+    /// Measure the number of runs to the bug instead, this many times with different seeds
     #[arg(long, value_name = "T", num_args = 0..=1, default_missing_value = "20", value_parser = whole)]
     pub(crate) trials: Option<u64>,
-    /// The seed from which all runs follow
+    /// Seed of all runs
     #[arg(long, value_name = "X", default_value_t = 1)]
     pub(crate) seed: u64,
     /// Run the versions without the bug
     #[arg(long)]
     pub(crate) fixed: bool,
-    /// How many cells are measured at the same time; as many as there are cores if not given
+    /// Cells measured in parallel (default: number of cores)
     #[arg(long, short, value_name = "J", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
     /// Write all results into this folder

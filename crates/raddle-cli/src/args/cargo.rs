@@ -15,11 +15,11 @@ pub(crate) enum CargoCommand {
     Run(CargoRunArgs),
     /// Write a raddle.toml with comments, for budgets, strategies and tests to skip
     Init(CargoInitArgs),
-    /// Compile and run a probe, and say what is missing
+    /// Compile and run a probe, and report what is missing
     Doctor(CargoDoctorArgs),
 }
 
-/// What is built.
+/// The selection of what to build.
 #[derive(Args)]
 #[command(next_help_heading = "What is built")]
 pub(crate) struct BuildArgs {
@@ -29,34 +29,34 @@ pub(crate) struct BuildArgs {
     /// All packages of the workspace
     #[arg(long)]
     pub(crate) workspace: bool,
-    /// Not this package of the workspace; may be given several times
+    /// Exclude this package of the workspace; may be given several times
     #[arg(long, value_name = "SPEC", requires = "workspace")]
     pub(crate) exclude: Vec<String>,
-    /// Features to switch on, with commas between them
+    /// Features to enable, separated by commas
     #[arg(long, short = 'F', value_name = "FEATURES")]
     pub(crate) features: Vec<String>,
-    /// Switch all features on
+    /// Enable all features
     #[arg(long)]
     pub(crate) all_features: bool,
-    /// Leave the default features out
+    /// Disable the default features
     #[arg(long)]
     pub(crate) no_default_features: bool,
-    /// Build with optimizations; accesses to memory that the compiler takes away are not seen
+    /// Build with optimizations; memory accesses that the compiler removes are invisible
     #[arg(long, short)]
     pub(crate) release: bool,
     /// Build with this profile
     #[arg(long, value_name = "NAME", conflicts_with = "release")]
     pub(crate) profile: Option<String>,
-    /// The Cargo.toml; that of this folder if not given
+    /// The Cargo.toml (default: that of this folder)
     #[arg(long, value_name = "FILE")]
     pub(crate) manifest_path: Option<PathBuf>,
-    /// Ask no network
+    /// Do not access the network
     #[arg(long)]
     pub(crate) offline: bool,
-    /// Change nothing in Cargo.lock
+    /// Do not change Cargo.lock
     #[arg(long)]
     pub(crate) locked: bool,
-    /// How the compiler is told to put hooks in; see `cargo raddle doctor`
+    /// How the compiler inserts hooks; see `cargo raddle doctor`
     #[arg(long, value_enum, default_value_t = HooksArg::Passes)]
     pub(crate) hooks: HooksArg,
 }
@@ -65,7 +65,7 @@ pub(crate) struct BuildArgs {
 pub(crate) enum HooksArg {
     /// By naming LLVM's passes, with flags of the stable compiler
     Passes,
-    /// By the compiler's own option, which only works because RUSTC_BOOTSTRAP is set
+    /// By the compiler's own option, which needs RUSTC_BOOTSTRAP
     Sanitizer,
 }
 
@@ -114,7 +114,7 @@ pub(crate) struct CargoTestArgs {
     /// Only the tests in this program; may be given several times
     #[arg(long, value_name = "NAME")]
     pub(crate) bin: Vec<String>,
-    /// Only the integration tests, and whatever else is tested by default
+    /// Only the integration tests, and other targets tested by default
     #[arg(long)]
     pub(crate) tests: bool,
     /// Only this file of integration tests; may be given several times
@@ -124,22 +124,22 @@ pub(crate) struct CargoTestArgs {
     pub(crate) build: BuildArgs,
     #[command(flatten)]
     pub(crate) search: SearchArgs,
-    /// Give up a run that has not ended after so much time
+    /// Abandon a run that has not ended after this long
     #[arg(long, value_name = "T", default_value = "20s", value_parser = duration)]
     pub(crate) run_time: Duration,
     /// Time budget for all tests together, such as 30s or 5m, shared equally; tests that finish early leave their time to the others
     #[arg(long, value_name = "T", conflicts_with = "time", value_parser = duration)]
     pub(crate) budget: Option<Duration>,
-    /// A test that cannot be controlled is a failure
+    /// Report a test that cannot be controlled as failed
     #[arg(long)]
     pub(crate) strict: bool,
-    /// Stop at the first test that fails
+    /// Stop at the first failing test
     #[arg(long)]
     pub(crate) fail_fast: bool,
-    /// The folder for failing runs; raddle/failures in the target directory if not given
+    /// Folder for failing runs (default: raddle/failures in the target directory)
     #[arg(long, value_name = "FOLDER")]
     pub(crate) record: Option<PathBuf>,
-    /// As for the harness of tests: --ignored, --include-ignored, --exact, --skip FILTER, and more filters
+    /// Arguments of the test harness: --ignored, --include-ignored, --exact, --skip FILTER, and more filters
     #[arg(last = true, allow_hyphen_values = true, value_name = "HARNESS ARGUMENTS")]
     pub(crate) harness: Vec<String>,
 }
@@ -161,20 +161,20 @@ pub(crate) struct CargoRunArgs {
     /// The program, if the package has several
     #[arg(long, value_name = "NAME")]
     pub(crate) bin: Option<String>,
-    /// An example in the place of a program
+    /// An example instead of a program
     #[arg(long, value_name = "NAME", conflicts_with = "bin")]
     pub(crate) example: Option<String>,
     #[command(flatten)]
     pub(crate) build: BuildArgs,
     #[command(flatten)]
     pub(crate) search: SearchArgs,
-    /// Give up a run that has not ended after so much time
+    /// Abandon a run that has not ended after this long
     #[arg(long, value_name = "T", default_value = "20s", value_parser = duration)]
     pub(crate) run_time: Duration,
-    /// A run that ends with a status other than 0 fails
+    /// Fail a run that exits with a status other than 0
     #[arg(long)]
     pub(crate) fail_on_exit: bool,
-    /// Where the first failing run is written to; raddle-failure-ID.json if not given
+    /// File for the first failing run (default: raddle-failure-ID.json)
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
     /// The arguments of the program, after --
@@ -185,7 +185,7 @@ pub(crate) struct CargoRunArgs {
 #[derive(Args)]
 #[command(override_usage = "cargo raddle init [OPTIONS]")]
 pub(crate) struct CargoInitArgs {
-    /// The Cargo.toml beside which it is written; that of this folder if not given
+    /// The Cargo.toml next to which it is written (default: that of this folder)
     #[arg(long, value_name = "FILE")]
     pub(crate) manifest_path: Option<PathBuf>,
 }

@@ -23,19 +23,19 @@ pub(crate) struct CoverageArgs {
     /// List the iRoots
     #[arg(long)]
     pub(crate) list: bool,
-    /// Only those that were tried in vain
+    /// Only those with failed attempts
     #[arg(long)]
     pub(crate) failed: bool,
     /// Only those of the application's own code
     #[arg(long, conflicts_with = "libraries")]
     pub(crate) own: bool,
-    /// Only those with a place in a library
+    /// Only those with a location in a library
     #[arg(long)]
     pub(crate) libraries: bool,
-    /// Tell what only one of the two stores has exposed
+    /// Show what only one of the two stores has exposed
     #[arg(long, value_name = "OTHER")]
     pub(crate) diff: Option<PathBuf>,
-    /// Forget what is about functions of this program that were changed or are gone
+    /// Forget entries about functions of this program that were changed or removed
     #[arg(long, value_name = "PROGRAM", conflicts_with = "diff")]
     pub(crate) forget_stale: Option<PathBuf>,
     /// Print JSON
@@ -43,10 +43,10 @@ pub(crate) struct CoverageArgs {
     pub(crate) json: bool,
 }
 
-/// Where the store is.
+/// The location of the store.
 #[derive(Args)]
 pub(crate) struct StoreArgs {
-    /// The file that keeps what was tested
+    /// The file of tested interleavings
     #[arg(long, value_name = "FILE", default_value = raddle_store::FILE_NAME)]
     pub(crate) store: PathBuf,
 }

@@ -1,4 +1,4 @@
-//! The arguments of the commands that take a recorded failure, but for `raddle report`.
+//! The arguments of the commands that take a recorded failure, except `raddle report`.
 
 use super::ci::CiArgs;
 use super::native::ThreadsArg;
@@ -36,16 +36,16 @@ pub(crate) struct ReplayArgs {
     /// A failure file, or - for standard input; several files or a folder form a regression suite
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<String>,
-    /// If the program has changed, follow the recorded run as far as possible and tell how it ends now
+    /// If the program has changed, follow the recorded run as far as possible and print the outcome
     #[arg(long)]
     pub(crate) tolerant: bool,
-    /// What the threads of a pthreads program are
+    /// Kind of threads of a pthreads program
     #[arg(long, value_enum, default_value_t = ThreadsArg::Fibers)]
     pub(crate) threads: ThreadsArg,
-    /// Make the run of a pthreads program under gdb
+    /// Run a pthreads program under gdb
     #[arg(long, conflicts_with_all = ["json", "junit", "sarif", "github"])]
     pub(crate) gdb: bool,
-    /// The directory with the modules of an Erlang test, where it has moved since
+    /// The directory with the modules of an Erlang test, if it has moved
     #[arg(long, value_name = "DIR")]
     pub(crate) pa: Vec<PathBuf>,
     /// Run the program of a file that you did not record on this machine
@@ -77,16 +77,16 @@ Exit status: 1 the smallest run was written, 2 a mistake, or a run that does not
 pub(crate) struct MinimizeArgs {
     /// A failure file, or - for standard input
     pub(crate) file: String,
-    /// Where the smallest run is written to; FILE with .min.json at its end if not given
+    /// File for the smallest run (default: FILE with .min.json at its end)
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// Make at most so many runs
+    /// Maximum number of runs
     #[arg(long, short = 'n', value_name = "N", default_value = "20000", value_parser = runs)]
     pub(crate) runs: u64,
-    /// Begin no run after so much time, such as 30s or 5m
+    /// Stop starting new runs after this long, such as 30s or 5m
     #[arg(long, value_name = "T", default_value = "60s", value_parser = duration)]
     pub(crate) time: Duration,
-    /// The directory with the modules of an Erlang test, where it has moved since
+    /// The directory with the modules of an Erlang test, if it has moved
     #[arg(long, value_name = "DIR")]
     pub(crate) pa: Vec<PathBuf>,
     /// Run the program of a file that you did not record on this machine
@@ -110,16 +110,16 @@ Exit status: 1 the failure came again and was explained as far as possible, 2 a 
 pub(crate) struct ExplainArgs {
     /// A failure file, or - for standard input
     pub(crate) file: String,
-    /// Make at most so many runs
+    /// Maximum number of runs
     #[arg(long, short = 'n', value_name = "N", default_value = "20000", value_parser = runs)]
     pub(crate) runs: u64,
-    /// Begin no run after so much time, such as 30s or 5m
+    /// Stop starting new runs after this long, such as 30s or 5m
     #[arg(long, value_name = "T", default_value = "30s", value_parser = duration)]
     pub(crate) time: Duration,
-    /// Try each set of orders with so many random schedules
+    /// Random schedules with which each set of orderings is tried
     #[arg(long, value_name = "N", default_value = "100", value_parser = whole)]
     pub(crate) samples: u64,
-    /// The directory with the modules of an Erlang test, where it has moved since
+    /// The directory with the modules of an Erlang test, if it has moved
     #[arg(long, value_name = "DIR")]
     pub(crate) pa: Vec<PathBuf>,
     /// Run the program of a file that you did not record on this machine

@@ -8,9 +8,9 @@ use std::path::PathBuf;
 
 #[derive(Subcommand)]
 pub(crate) enum LabCommand {
-    /// Run a program many times: how often it fails, and the first failing schedule
+    /// Run a program many times: the share of failing runs, and the first failing schedule
     Run(RunArgs),
-    /// The micro benchmark of the POS paper: how evenly strategies cover partial orders
+    /// The micro benchmark of the POS paper: how uniformly strategies cover partial orders
     Micro(MicroArgs),
     /// The outcomes of litmus programs under weak memory, beside those that the model allows
     Litmus(LitmusArgs),
@@ -38,25 +38,26 @@ pub(crate) struct RunArgs {
     pub(crate) file: String,
     #[command(flatten)]
     pub(crate) search: SearchArgs,
-    /// Give a parameter of the program another value
+    /// Set a parameter of the program
     #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
     pub(crate) set: Vec<(String, i64)>,
     /// Which values atomic accesses read: the newest (sc), or all that their memory orders allow (weak)
     #[arg(long, value_name = "MODEL", default_value = "sc", value_parser = memory)]
     pub(crate) memory: MemoryModel,
-    /// Compute the probability of a failure as well, where the strategy allows it
+    /// Also compute the probability of a failure, if the strategy allows it
     #[arg(long)]
     pub(crate) exact: bool,
-    /// How many beginnings of runs --exact may look at, with 4 orders of priorities and 20 draws of PCT for each
+    /// Run prefixes that --exact may examine, with 4 orders of priorities and 20 draws of PCT for each
     #[arg(long, value_name = "N", default_value = "1000000", value_parser = whole)]
     pub(crate) exact_limit: u64,
-    /// Tell which interleavings (iRoots of Maple's idioms) runs had, and which were predicted; makes the runs of a strategy in order
+    /// Report which interleavings (iRoots of Maple's idioms) runs had, and which were predicted; executes the
+    /// runs of a strategy in order
     #[arg(long)]
     pub(crate) coverage: bool,
     /// With --json, list every partial order with one schedule, its number of runs and its exact probability
     #[arg(long, requires = "json", conflicts_with = "coverage")]
     pub(crate) orders: bool,
-    /// Write the first failing run to a file, for `raddle replay`; raddle-failure-ID.json if no name is given
+    /// Write the first failing run to a file, for `raddle replay` (default: raddle-failure-ID.json)
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<Option<PathBuf>>,
 }
@@ -73,7 +74,7 @@ with one empty step more for each thread (20 for the 4 x 4 events of the benchma
 first steps too.
 `random-walk` is computed exactly, not sampled.")]
 pub(crate) struct MicroArgs {
-    /// The benchmark's file, or - for standard input; the published one if not given
+    /// The benchmark's file, or - for standard input (default: the published one)
     pub(crate) file: Option<String>,
     /// Only this program; may be given several times
     #[arg(long, short, value_name = "NAME")]
@@ -81,17 +82,17 @@ pub(crate) struct MicroArgs {
     /// The strategy; may be given several times
     #[arg(long, short, value_name = "SPEC")]
     pub(crate) strategy: Vec<String>,
-    /// How many runs of each strategy on each program, such as 1000000 or 5e7
+    /// Runs of each strategy on each program, such as 1000000 or 5e7
     #[arg(long, short = 'n', value_name = "N", default_value = "1000000", value_parser = runs)]
     pub(crate) runs: u64,
-    /// The seed from which all runs follow
+    /// Seed of all runs
     #[arg(long, value_name = "X", default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Do the runs of a strategy in order on one core, to tell after how many all partial orders were seen; always so
+    /// Execute the runs of a strategy in order on one core, to find when all partial orders were seen; always
     /// for strategies that learn
     #[arg(long)]
     pub(crate) in_order: bool,
-    /// How many cores; all of them if not given
+    /// Number of cores (default: all)
     #[arg(long, short, value_name = "J", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
     /// Print JSON
@@ -129,19 +130,19 @@ Example: two threads, ten steps, a bug that needs three ordering constraints
 PCT hits a bug of depth d with probability at least 1/(n k^(d-1)). POS hits any partial order with probability at
 least n^-k r^u, where l = ceil(c/(n-1)), r = n k/(k + (n-1) l), u = (k-l)/2 and c is the number of direct conflicts.")]
 pub(crate) struct BoundArgs {
-    /// n: the program has at most so many threads
+    /// n: maximum number of threads
     #[arg(long, value_name = "N")]
     pub(crate) threads: u64,
-    /// k: a run has at most so many steps
+    /// k: maximum number of steps of a run
     #[arg(long, value_name = "K", value_parser = whole)]
     pub(crate) steps: u64,
-    /// d: so many ordering constraints are enough for the bug
+    /// d: number of ordering constraints that suffice for the bug
     #[arg(long, value_name = "D")]
     pub(crate) depth: u64,
-    /// c: a run has at most so many direct conflicts; (n-1) k if not given
+    /// c: maximum number of direct conflicts of a run (default: (n-1) k)
     #[arg(long, value_name = "C")]
     pub(crate) conflicts: Option<u64>,
-    /// How many runs are planned or were made
+    /// Planned or executed runs
     #[arg(long, value_name = "R", value_parser = whole)]
     pub(crate) runs: u64,
     /// Print JSON
@@ -157,13 +158,13 @@ Example: the strides of the paper
 A thread of l steps whose strides have at most s steps ends before another one begins with probability
 P = sum over i >= 1 of 2^-i P(U_1 + .. + U_i >= l/s), for U_j uniform in 0..1 (equation 5 of the paper), if it runs first.")]
 pub(crate) struct StrideArgs {
-    /// How many runs are planned, ten of which measure the threads
+    /// Planned runs, ten of which measure the threads
     #[arg(long, value_name = "R", value_parser = whole)]
     pub(crate) runs: u64,
-    /// The wanted probability of a hit in at least one run, between 0 and 1
+    /// Required probability of a hit in at least one run, between 0 and 1
     #[arg(long, value_name = "C", value_parser = share)]
     pub(crate) confidence: f64,
-    /// How many independent orders have to come in one run
+    /// Independent orders that must occur in one run
     #[arg(long, value_name = "E", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) edges: u32,
 }

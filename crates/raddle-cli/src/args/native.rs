@@ -27,24 +27,24 @@ Exit status: 0 no run failed, 1 a run failed, 2 a mistake in arguments, or a pro
 pub(crate) struct NativeArgs {
     #[command(flatten)]
     pub(crate) search: SearchArgs,
-    /// For comparison, run the program without control
+    /// Run the program without control, for comparison
     #[arg(long, value_enum, value_name = "HOW")]
     pub(crate) baseline: Option<BaselineArg>,
-    /// At which memory accesses of an instrumented program the schedule may change
+    /// Memory accesses of an instrumented program that are scheduling points
     #[arg(long, value_enum, default_value_t = PointsArg::Shared)]
     pub(crate) points: PointsArg,
-    /// What becomes of data races in an instrumented program
+    /// Treatment of data races in an instrumented program
     #[arg(long, value_enum, default_value_t = RacesArg::Report)]
     pub(crate) races: RacesArg,
-    /// What the program's threads are; the runs are the same
+    /// Kind of threads; the runs are the same
     #[arg(long, value_enum, default_value_t = ThreadsArg::Fibers)]
     pub(crate) threads: ThreadsArg,
-    /// Tell which interleavings (iRoots of Maple's idioms) runs had, and which were predicted, and keep them in the store;
-    /// makes the runs of a strategy in order
+    /// Report which interleavings (iRoots of Maple's idioms) runs had, and which were predicted, and store
+    /// them; executes the runs of a strategy in order
     #[arg(long)]
     pub(crate) coverage: bool,
-    /// Tell places apart by who called them, so that a function with many callers counts once for each; always so for Rust.
-    /// Other programs have to be compiled by `raddle cc`
+    /// Distinguish locations by their callers, so that a function with many callers counts once for each;
+    /// always on for Rust. Other programs must be compiled by `raddle cc`
     #[arg(long)]
     pub(crate) callers: bool,
     #[command(flatten)]
@@ -52,19 +52,19 @@ pub(crate) struct NativeArgs {
     /// Neither read nor write the store
     #[arg(long)]
     pub(crate) fresh: bool,
-    /// Give up a run that has not ended after so much time
+    /// Abandon a run that has not ended after this long
     #[arg(long, value_name = "T", default_value = "20s", value_parser = duration)]
     pub(crate) run_time: Duration,
-    /// More arguments for the compiler, if PROGRAM is a source file
+    /// Additional arguments for the compiler, if PROGRAM is a source file
     #[arg(long, value_name = "FLAGS", allow_hyphen_values = true)]
     pub(crate) cflags: Option<String>,
-    /// A run whose standard output is not exactly the content of FILE fails
+    /// Fail a run whose standard output differs from the content of FILE
     #[arg(long, value_name = "FILE")]
     pub(crate) expect_output: Option<PathBuf>,
-    /// A run that ends with a status other than 0 fails
+    /// Fail a run that exits with a status other than 0
     #[arg(long)]
     pub(crate) fail_on_exit: bool,
-    /// Where the first failing run is written to; raddle-failure-ID.json if not given
+    /// File for the first failing run (default: raddle-failure-ID.json)
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
     /// The program, or its C or C++ source, and its arguments
@@ -74,35 +74,35 @@ pub(crate) struct NativeArgs {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum BaselineArg {
-    /// As it is
+    /// Unmodified
     Stress,
-    /// With random delays at synchronisation and, in an instrumented program, at memory accesses
+    /// With random delays at synchronization and, in an instrumented program, at memory accesses
     Delay,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PointsArg {
-    /// At all of them
+    /// All accesses
     All,
-    /// At those to memory that more than one thread touches
+    /// Accesses to memory that more than one thread touches
     Shared,
-    /// At none
+    /// No accesses
     Sync,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RacesArg {
-    /// Nobody looks for them
+    /// Do not check
     Off,
-    /// If no run failed, some more runs look for them; they are counted, and are no failure
+    /// If no run failed, check some more runs; races are reported and are not failures
     Report,
-    /// A run with one fails
+    /// Fail a run with a data race
     Fail,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ThreadsArg {
-    /// Fibers of one OS thread, where the machine allows that
+    /// Fibers of one OS thread, if the machine supports them
     Fibers,
     /// OS threads, one of which runs at a time; slower
     Os,

@@ -25,13 +25,13 @@ Exit status: 0 the report was made, 2 a mistake in arguments or files.")]
 pub(crate) struct ReportArgs {
     /// A failure file, or - for standard input
     pub(crate) file: String,
-    /// Where the report is written to; standard output if not given
+    /// File for the report (default: standard output)
     #[arg(long, short, value_name = "OUT")]
     pub(crate) output: Option<PathBuf>,
-    /// What the report is
+    /// Format of the report
     #[arg(long, short, value_enum)]
     pub(crate) format: Option<FormatArg>,
-    /// The same as --format json
+    /// Same as --format json
     #[arg(long, conflicts_with = "format")]
     pub(crate) json: bool,
     /// Run the program again to explain the failure
@@ -40,10 +40,10 @@ pub(crate) struct ReportArgs {
     /// Run the program of a file that you did not record on this machine
     #[arg(long, requires = "explain")]
     pub(crate) trust: bool,
-    /// Make at most so many runs for the explanation; if not given, 3000, and fewer of a run with many steps
+    /// Maximum number of runs for the explanation (default: 3000, and fewer for a run with many steps)
     #[arg(long, short = 'n', value_name = "N", requires = "explain", value_parser = runs)]
     pub(crate) runs: Option<u64>,
-    /// Begin no run for the explanation after so much time, such as 30s or 5m
+    /// Stop starting new runs for the explanation after this long, such as 30s or 5m
     #[arg(long, value_name = "T", default_value = "30s", value_parser = duration)]
     pub(crate) time: Duration,
     /// A folder with source files; may be given several times
@@ -70,7 +70,7 @@ pub(crate) enum FormatArg {
 }
 
 impl FormatArg {
-    /// The format that the end of a name tells. The longest end counts.
+    /// Returns the format of a file extension. The longest one counts.
     pub(crate) fn of(path: &Path) -> Option<FormatArg> {
         let name = path.file_name()?.to_str()?.to_ascii_lowercase();
         let ends = [

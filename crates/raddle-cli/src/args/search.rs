@@ -8,39 +8,39 @@ use raddle_model::Settings;
 use raddle_search::{Budget, FIRST_RUN, Portfolio, Stop};
 use std::time::Duration;
 
-/// How long and in which way schedules are tried.
+/// The budget of a search and its strategies.
 #[derive(Args, Clone)]
 #[command(next_help_heading = "Search")]
 pub(crate) struct SearchArgs {
-    /// The strategy, or several joined by +; portfolio if not given (pos for the lab). May be given several times: they take turns,
-    /// or, for the lab, are compared
+    /// The strategy, or several joined by + (default: portfolio; pos for the lab). May be given several
+    /// times: they take turns, or, for the lab, are compared
     #[arg(long, short, value_name = "SPEC")]
     pub(crate) strategy: Vec<String>,
-    /// How many runs, such as 10000 or 1e5. If not given: 10000 (1000 for each test of `cargo raddle test`), or any number if
-    /// there is --time
+    /// Number of runs, such as 10000 or 1e5 (default: 10000; 1000 for each test of `cargo raddle test`;
+    /// unlimited with --time)
     #[arg(long, short = 'n', value_name = "N", value_parser = runs)]
     pub(crate) runs: Option<u64>,
-    /// Stop starting new runs after this long, such as 30s, 5m or 500ms. If not given: no limit; for a test of `cargo raddle
-    /// test` 10s, unless there is --runs
+    /// Stop starting new runs after this long, such as 30s, 5m or 500ms (default: unlimited; 10s for a test
+    /// of `cargo raddle test` without --runs)
     #[arg(long, value_name = "T", value_parser = duration)]
     pub(crate) time: Option<Duration>,
-    /// The seed from which all runs follow; 1 if not given
+    /// Seed of all runs (default: 1)
     #[arg(long, value_name = "X")]
     pub(crate) seed: Option<u64>,
-    /// How many processes or threads make runs at the same time; as many as there are cores if not given
+    /// Processes or threads that execute runs in parallel (default: number of cores)
     #[arg(long, short, value_name = "J", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
-    /// Go on after a failing run, and count them. The default for the lab
+    /// Continue after a failing run, and count failures. The default for the lab
     #[arg(long, conflicts_with = "until_bug")]
     pub(crate) keep_going: bool,
-    /// Stop at the first failing run. The default for all but the lab
+    /// Stop at the first failing run. The default except for the lab
     #[arg(long)]
     pub(crate) until_bug: bool,
     /// When a sleep or timed wait may end
     #[arg(long, value_enum, default_value_t = TimeoutsArg::Auto)]
     pub(crate) timeouts: TimeoutsArg,
-    /// End a run after so many steps, 1000000 if not given. It fails if all threads that can go on spin, and is inconclusive
-    /// otherwise
+    /// Maximum number of steps of a run (default: 1000000). A run that exceeds it fails if all threads that
+    /// can continue spin, and is inconclusive otherwise
     #[arg(long, value_name = "N", value_parser = whole)]
     pub(crate) step_limit: Option<u64>,
     /// Fail every run that reaches the step limit
@@ -49,7 +49,7 @@ pub(crate) struct SearchArgs {
     /// Iterations of a spin loop before the thread is descheduled (0: unlimited)
     #[arg(long, value_name = "N", default_value_t = 64)]
     pub(crate) patience: u32,
-    /// Keep the first failing run as it was found, with all its switches between threads
+    /// Do not minimize the first failing run
     #[arg(long)]
     pub(crate) no_minimize: bool,
     /// Print JSON
@@ -71,9 +71,9 @@ pub(crate) enum TimeoutsArg {
     Any,
 }
 
-/// The runs of a search if the user does not say it.
+/// The default number of runs.
 const RUNS: u64 = 10_000;
-/// The strategy if the user does not say it.
+/// The default strategy.
 pub(crate) const STRATEGY: &str = "portfolio";
 
 impl SearchArgs {
@@ -90,15 +90,15 @@ impl SearchArgs {
         }
     }
 
-    /// Returns how long the search goes on, where it stops at the first failure unless the user says otherwise.
+    /// Returns the budget of a search that stops at the first failure by default.
     pub(crate) fn budget(&self) -> Budget {
         let stop = if self.keep_going { Stop::Never } else { Stop::FirstFailure };
-        // Whoever names a time alone means just that.
+        // A time alone removes the limit on runs.
         let runs = self.runs.unwrap_or(if self.time.is_some() { u64::MAX } else { RUNS });
         Budget { runs, time: self.time, stop }
     }
 
-    /// Returns the same for the lab, which counts failures unless the user says otherwise.
+    /// Returns the budget for the lab, which counts failures by default.
     pub(crate) fn counting_budget(&self) -> Budget {
         let stop = if self.until_bug { Stop::FirstFailure } else { Stop::Never };
         Budget { stop, ..self.budget() }
@@ -113,7 +113,7 @@ impl SearchArgs {
         self.seed.unwrap_or(1)
     }
 
-    /// Returns how many workers make runs.
+    /// Returns the number of workers.
     pub(crate) fn jobs(&self) -> usize {
         cores(self.jobs)
     }
@@ -135,7 +135,7 @@ pub(crate) fn one_run(time: Duration, limit: Duration) -> Duration {
     time.max(FIRST_RUN).min(limit)
 }
 
-/// Returns how many cores to use.
+/// Returns the number of cores to use.
 pub(crate) fn cores(jobs: Option<u16>) -> usize {
     jobs.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from)
 }

@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 
-/// How much of a failing run is printed.
+/// The amount of detail printed of a failing run.
 #[derive(Args, Clone, Copy)]
 #[command(next_help_heading = "Report")]
 pub(crate) struct ShowArgs {

@@ -1,9 +1,9 @@
-//! Numbers and times as people write them.
+//! Parsing of numbers and times.
 
 use raddle_model::MemoryModel;
 use std::time::Duration;
 
-/// A positive whole number, also written as 5e7 or 10_000.
+/// Parses a positive whole number, also written as 5e7 or 10_000.
 pub(crate) fn whole(text: &str) -> Result<u64, String> {
     let wrong = || "write a whole number of at least 1, such as 10000 or 5e7".to_owned();
     let digits = text.replace('_', "");
@@ -23,7 +23,7 @@ pub(crate) fn memory(text: &str) -> Result<MemoryModel, String> {
     MemoryModel::from_name(text).ok_or_else(|| "the models are sc and weak".to_owned())
 }
 
-/// A span of time.
+/// Parses a duration.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let wrong = || "write a whole number with a unit, such as 500ms, 30s or 5m".to_owned();
     let split = text.find(|c: char| !c.is_ascii_digit()).ok_or_else(wrong)?;
@@ -38,7 +38,7 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     number.checked_mul(milliseconds).filter(|&all| all > 0).map(Duration::from_millis).ok_or_else(wrong)
 }
 
-/// A number of runs.
+/// Parses a number of runs.
 pub(crate) fn runs(text: &str) -> Result<u64, String> {
     const MOST: u64 = 10_000_000_000;
     let number = whole(text)?;

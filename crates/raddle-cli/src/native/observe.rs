@@ -1,4 +1,4 @@
-//! What is known of a run that was made to be shown: values, callers, call stacks, start functions and the names of objects.
+//! Facts about a run that is made to be shown: values, callers, call stacks, start functions and the names of objects.
 
 use raddle_model::native::RunResult;
 use raddle_model::{
@@ -50,7 +50,7 @@ fn name_block(run: &mut TraceFile, again: &TraceFile) {
     }
 }
 
-/// Whether two runs have the same steps; where they stand may be told with callers in one of them.
+/// Returns true if two runs have the same steps; the locations of one of them may include callers.
 fn is_same(run: &TraceFile, again: &TraceFile) -> bool {
     let place = |file: &TraceFile, location: LocationId| {
         let text = file.locations.get(location.index());
@@ -66,7 +66,7 @@ fn is_same(run: &TraceFile, again: &TraceFile) -> bool {
         })
 }
 
-/// What the locations of `again`, which have callers, say of the steps and the end of the run, whose own locations are `plain`.
+/// Returns what the locations of `again`, which have callers, say about the steps and the end of the run, whose own locations are `plain`.
 fn details(run: &TraceFile, again: &TraceFile, plain: &[String]) -> Details {
     let text = |location: LocationId| again.locations.get(location.index()).map_or("", |text| &text[..]);
     let mut details = Details { starts: vec![String::new(); run.threads.len()], ..Details::default() };

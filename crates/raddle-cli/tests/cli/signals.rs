@@ -49,7 +49,7 @@ fn is_any(_: u32) -> bool {
     true
 }
 
-/// Whether raddle has started a process: the program, whose runs are children of it.
+/// Returns true if raddle has started a process: the program, whose runs are its children.
 fn has_program(id: u32) -> bool {
     children(id).iter().any(|&child| !children(child).is_empty())
 }

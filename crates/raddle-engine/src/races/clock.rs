@@ -2,10 +2,10 @@
 
 use raddle_model::{LocationId, ThreadId};
 
-/// What is known at some moment: events, by [happens-before](super), and writes to atomics.
+/// The knowledge at some moment: events, by [happens-before](super), and writes to atomics.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(super) struct Clock {
-    /// How many events of each thread are known. A thread that is not named has none.
+    /// The number of known events of each thread. A thread that is not named has none.
     counts: Vec<u32>,
     pub(super) view: View,
 }
@@ -110,7 +110,7 @@ pub(super) struct ThreadClocks {
     pub(super) acquirable: Clock,
     /// Its clock at its last release fence; its relaxed writes publish that.
     pub(super) fenced: Clock,
-    /// How often in a row it has read an old value at each location in the code.
+    /// The number of consecutive reads of an old value at each location in the code.
     pub(super) old_reads: Vec<(LocationId, u32)>,
 }
 

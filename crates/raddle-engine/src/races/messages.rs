@@ -7,7 +7,7 @@ use raddle_model::ThreadId;
 const GAP: u64 = 1 << 32;
 /// The greatest number of messages of one atomic.
 const MOST: usize = 64;
-/// How many messages an atomic has before those that nobody can read are looked for.
+/// The number of messages of an atomic above which unreadable ones are searched for.
 const FIRST_LIMIT: usize = 4;
 
 /// One write to an atomic.
@@ -16,15 +16,15 @@ pub(super) struct Message {
     /// Its place in modification order. Invariant: strictly increasing along the list.
     pub(super) stamp: u64,
     pub(super) value: u128,
-    /// What a reader that acquires takes over. It does not name the message itself, which every reader knows anyway.
+    /// The clock that an acquiring reader joins. It does not name the message itself, which every reader knows anyway.
     pub(super) released: Clock,
-    /// Whether a read-modify-write has read it and directly follows it. Nothing may come between the two.
+    /// True if a read-modify-write has read it and directly follows it. Nothing may come between the two.
     pub(super) glued: bool,
     /// Who wrote it, and in which event; none for the first value.
     pub(super) written: Option<(ThreadId, u32)>,
 }
 
-/// What an access wants of the messages.
+/// The request of an access to the messages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Wants {
     /// To read one.
@@ -41,7 +41,7 @@ pub(super) enum Wants {
 #[derive(Default, Debug)]
 pub(super) struct Messages {
     list: Vec<Message>,
-    /// Where views have the atomic. None while there is one message, which everybody reads.
+    /// The index of the atomic in views. `None` while it has one message, which every thread reads.
     pub(super) slot: Option<usize>,
     /// With how many messages the next look for those that nobody can read comes.
     limit: usize,

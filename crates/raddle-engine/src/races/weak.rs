@@ -38,7 +38,7 @@ use raddle_model::{
     Access, Kind, MemoryModel, MemoryOrder, Name, ObjectId, Operation, Pick, SEQUENTIAL_ORDER, ThreadId,
 };
 
-/// What is known of all atomics of a run.
+/// The state of all atomics of a run.
 #[derive(Default, Debug)]
 pub(super) struct Weak {
     /// The object that stands for the order of sequentially consistent operations: fences write it, accesses read it.
@@ -56,7 +56,7 @@ pub(super) struct Weak {
     spare: Vec<Clock>,
 }
 
-/// What the atomic access executed last did.
+/// The effect of the latest atomic access.
 #[derive(Clone, Copy, Default, Debug)]
 struct Latest {
     read: u128,
@@ -154,7 +154,7 @@ impl Tracker {
         stamp
     }
 
-    /// What a sequentially consistent fence does besides acquiring and releasing.
+    /// Executes a sequentially consistent fence, except for acquiring and releasing.
     pub(super) fn fence_sequentially(&mut self, thread: ThreadId) {
         let view = &mut self.threads[thread.index()].now.view;
         view.join(&self.weak.sequential);

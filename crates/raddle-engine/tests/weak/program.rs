@@ -21,7 +21,7 @@ pub(crate) enum Act {
     Assign(u32, u128),
 }
 
-/// How many atomics a program has; the mutex comes after them.
+/// The number of atomics of a program; the mutex comes after them.
 pub(crate) const ATOMICS: u32 = 3;
 
 #[derive(Clone, Debug)]
@@ -30,7 +30,7 @@ pub(crate) struct Atomics {
     at: Vec<usize>,
     announced: Vec<bool>,
     pub(crate) memory: Vec<u128>,
-    /// What each thread has read.
+    /// The values that each thread has read.
     pub(crate) read: Vec<Vec<u128>>,
 }
 

@@ -45,7 +45,7 @@ struct Event {
     step: Step,
 }
 
-/// What an event turns out to do once the value that it reads is known.
+/// The effect of an event once the value that it reads is known.
 #[derive(Clone, Copy, Debug)]
 struct Effect {
     read: i64,

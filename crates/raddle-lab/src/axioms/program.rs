@@ -64,7 +64,7 @@ pub enum Step {
     Fence(MemoryOrder),
 }
 
-/// What an update writes.
+/// The value that an update writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Update {
     /// The value read plus this one, wrapping.

@@ -53,7 +53,7 @@ fn count(text: &str) -> usize {
     outcomes(&parse(text)).expect("small programs").len()
 }
 
-/// Whether the registers may have these values at the end.
+/// Returns true if the registers may have these values at the end.
 fn allows(text: &str, registers: &[i64]) -> bool {
     outcomes(&parse(text)).expect("small programs").iter().any(|outcome| outcome.registers == registers)
 }

@@ -14,7 +14,7 @@ use raddle_model::{Access, Kind, LocationId, MemoryOrder, ObjectId, Operation};
 pub(super) struct AtomicCall {
     /// The variable.
     object: Reference,
-    /// What is done with it.
+    /// The access.
     method: Method,
     /// The values before the orders.
     values: Vec<Expression>,
@@ -169,7 +169,7 @@ fn refuse(method: Method, index: usize, order: MemoryOrder, position: Position) 
 pub struct AtomicAction {
     /// The variable.
     pub object: ObjectRef,
-    /// What it does.
+    /// The action.
     pub change: AtomicChange,
     /// The order; of an exchange, that of one that succeeds.
     pub order: MemoryOrder,
@@ -177,7 +177,7 @@ pub struct AtomicAction {
     pub target: Option<u16>,
 }
 
-/// What an access to an atomic variable writes.
+/// The value that an access to an atomic variable writes.
 #[derive(Debug, Clone)]
 pub enum AtomicChange {
     /// Nothing.

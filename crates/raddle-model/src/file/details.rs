@@ -1,4 +1,4 @@
-//! What was found out about a failing run for its report.
+//! Details of a failing run for its report.
 
 use serde::{Deserialize, Serialize};
 
@@ -43,7 +43,7 @@ pub struct Reason {
 /// A call stack.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Stack {
-    /// What happened there: `written by T1`.
+    /// The event there: `written by T1`.
     pub title: String,
     /// The frames, the innermost first: `push at stack.c:12`.
     pub frames: Vec<String>,

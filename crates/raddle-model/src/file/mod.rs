@@ -87,7 +87,7 @@ pub struct TraceFile {
     /// The values that steps read and wrote, where known.
     #[serde(default, skip_serializing_if = "Values::is_empty")]
     pub values: Values,
-    /// What was found out about the failure.
+    /// Details of the failure.
     #[serde(default, skip_serializing_if = "Details::is_empty")]
     pub details: Details,
 }

@@ -48,7 +48,7 @@ pub(crate) struct RunData {
     pub(crate) values: Vec<Noted>,
     /// The values of steps before this one were dropped.
     pub(crate) values_from: u32,
-    /// Where the memory of objects comes from, if the run is shown.
+    /// The origins of the memory of objects, if the run is shown.
     pub(crate) memory: Vec<MemoryNote>,
     /// Memory that several threads touched.
     pub(crate) shared: Vec<Unit>,

@@ -105,7 +105,7 @@ pub(crate) struct Runtime {
     pub(crate) halt: Option<Halt>,
     /// The values that steps read and write, if requested.
     pub(crate) values: Option<Box<Values>>,
-    /// Where the memory of objects comes from, if the run is shown.
+    /// The origins of the memory of objects, if the run is shown.
     pub(crate) memory: Vec<MemoryNote>,
 }
 
@@ -293,7 +293,7 @@ impl Runtime {
         Action { thread: self.current, place, location }
     }
 
-    /// Whether the stacks of the run are shown.
+    /// True if the stacks of the run are shown.
     pub(crate) fn shows_stacks(&self) -> bool {
         self.callers.as_ref().is_some_and(|callers| callers.shown.is_some())
     }

@@ -55,7 +55,7 @@ pub(crate) struct Callers {
     pub(crate) latest: Vec<u64>,
     /// The code of the runtime, which is omitted.
     own: Range<u64>,
-    /// What else is looked at for a run that is shown.
+    /// Further data recorded for a run that is shown.
     pub(crate) shown: Option<ShownStacks>,
 }
 
@@ -189,7 +189,7 @@ fn user_call(here: usize, address: u64, stack: Extent, code: &Range<u64>) -> Opt
     above.map(word).find(|value| code.contains(value) && code.contains(&(value - 7)) && follows_call(*value))
 }
 
-/// Whether the instruction before an address is a call.
+/// Returns true if the instruction before an address is a call.
 fn follows_call(address: u64) -> bool {
     // SAFETY: both ends lie in the code of the program, which is mapped.
     let bytes = unsafe { *((address - 7) as *const [u8; 7]) };

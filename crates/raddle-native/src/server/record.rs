@@ -66,7 +66,7 @@ fn values(data: &RunData, modules: &Modules) -> Values {
     Values { from: data.values_from, ..gathered.into_values() }
 }
 
-/// Where the memory of objects comes from, if that was noted.
+/// Returns the origins of the memory of objects, if they were recorded.
 pub(crate) fn memory(whole: &RunData, modules: &Modules) -> Vec<ObjectMemory> {
     let places: Vec<_> = whole.places_with_callers().collect();
     let of = |note: &MemoryNote| {

@@ -68,7 +68,7 @@ pub struct DisplayEvent {
     pub is_switch: bool,
     /// An additional decision, such as the value of a choice.
     pub answer: Option<String>,
-    /// What weak memory decided in it, such as an old value.
+    /// The decision of weak memory in it, such as an old value.
     pub note: Option<String>,
     /// The values read and written, as far as known.
     pub values: Vec<ShownValue>,
@@ -250,7 +250,7 @@ impl Timeline {
         names::brief_object(&self.object(object), object)
     }
 
-    /// What a step does, without addresses.
+    /// Returns the text of a step, without addresses.
     pub fn brief_statement(&self, event: &DisplayEvent) -> String {
         let mut event = event.clone();
         for value in &mut event.values {

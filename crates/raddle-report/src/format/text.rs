@@ -112,7 +112,7 @@ fn steps(report: &FailureReport, terminal: Terminal) -> String {
     out
 }
 
-/// Where the objects of the steps were made.
+/// Returns the locations where the objects of the steps were created.
 fn objects(report: &FailureReport, shown: &BTreeSet<usize>, terminal: Terminal) -> Vec<String> {
     /// More are not told.
     const MOST: usize = 4;

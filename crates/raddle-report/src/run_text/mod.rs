@@ -51,11 +51,11 @@ pub struct Terminal {
     pub most: usize,
     /// The number of steps before and after each switch that are displayed of a longer run.
     pub around: usize,
-    /// Whether all steps are shown, with addresses.
+    /// True if all steps are shown, with addresses.
     pub full: bool,
-    /// Whether functions of libraries are shown.
+    /// True if functions of libraries are shown.
     pub all_frames: bool,
-    /// How to see the steps that are hidden.
+    /// The way to see the hidden steps.
     pub hint: &'static str,
 }
 

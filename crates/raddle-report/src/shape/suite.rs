@@ -9,7 +9,7 @@ pub struct SuiteFile {
     pub file: String,
     /// The status of its failure.
     pub status: SuiteStatus,
-    /// How the run ends now, or why it could not be made.
+    /// The current outcome of the run, or the reason why it could not be made.
     pub message: String,
 }
 

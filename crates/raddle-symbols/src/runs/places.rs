@@ -89,7 +89,7 @@ struct Step {
     frame: Frame,
     /// The name of the file if it belongs to a library.
     library: Option<String>,
-    /// Whether it called the function before it; else that was inlined into it.
+    /// True if it called the previous function, which was inlined into it otherwise.
     is_call: bool,
 }
 
@@ -138,14 +138,14 @@ fn frames(symbols: &mut Symbols, text: &str, own: Option<&str>) -> Vec<Step> {
     steps
 }
 
-/// Returns a path without `.` and `..`.
-/// Whether the outermost function is the closure by which a harness calls a test.
+/// Returns true if the outermost function is the closure by which a harness calls a test.
 fn wraps_test(steps: &[Step]) -> bool {
     let name = |step: &Step| step.frame.function.as_deref().map(rust_names::short);
     let [.., inner, outer] = steps else { return false };
     name(inner).zip(name(outer)).is_some_and(|(inner, outer)| outer == format!("{inner}::{{closure}}"))
 }
 
+/// Returns a path without `.` and `..`.
 fn plain(path: &str) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in Path::new(path).components() {

@@ -49,7 +49,7 @@ pub struct Passed {
     claims: Claims,
 }
 
-/// What a pass under sequential consistency leaves open.
+/// The note of a pass under sequential consistency of a program with weaker orders.
 const UNEXPLORED: &str = "\nnote: atomics use orders weaker than SeqCst, and weak memory was not explored\nhelp: set RADDLE_MEMORY=weak to explore it";
 
 impl Passed {

@@ -38,7 +38,7 @@ pub(super) fn step(
     stepped
 }
 
-/// What is to be done with the values of an access that was executed.
+/// The use of the values of an executed access.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Stepped {
     /// They are requested, see [`note`].
