@@ -98,7 +98,7 @@ pub(super) unsafe extern "C" fn timed_wait(
     look_at(mutex, place);
     enter_for(condition, place, || {
         // SAFETY: POSIX requires a valid condition variable, and the offset is inside it.
-        let flags = unsafe { *condition.byte_add(FLAGS_AT).cast::<u32>() };
+        let flags = unsafe { condition.byte_add(FLAGS_AT).cast::<u32>().read_unaligned() };
         let clock = if flags & MONOTONIC != 0 { Clock::Monotonic } else { Clock::Real };
         remaining(clock, time, place).map_or(EINVAL, |span| act(condition, mutex, span, place))
     })

@@ -17,7 +17,7 @@ const KIND_BITS: i32 = 3;
 /// Returns the kind that glibc stores at `mutex`.
 pub(super) unsafe fn kind(mutex: *const c_void) -> i32 {
     // SAFETY: per the contract of this function, `mutex` points to a mutex, and the offset is inside it.
-    unsafe { *mutex.byte_add(KIND_AT).cast::<i32>() }
+    unsafe { mutex.byte_add(KIND_AT).cast::<i32>().read_unaligned() }
 }
 
 /// Returns the object of a mutex. One that was initialized again, even by plain memory writes, is a new

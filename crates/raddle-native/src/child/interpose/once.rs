@@ -52,7 +52,7 @@ pub(super) unsafe extern "C-unwind" fn once(
         probe(once, place);
     }
     // SAFETY: POSIX requires a valid `pthread_once_t`.
-    if unsafe { *once.cast::<i32>() } == DONE {
+    if unsafe { once.cast::<i32>().read_unaligned() } == DONE {
         enter(|| must_announce(once).then(|| begin(once, place)));
         return 0;
     }

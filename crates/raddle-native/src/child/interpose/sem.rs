@@ -34,7 +34,9 @@ const COUNT_AT: usize = 8;
 
 fn object(runtime: &mut Runtime, semaphore: *mut c_void) -> ObjectId {
     // SAFETY: POSIX requires a valid semaphore; it begins with its value.
-    runtime.object(semaphore as u64, Class::Semaphore, || u64::from(unsafe { *semaphore.cast::<u32>() }))
+    runtime.object(semaphore as u64, Class::Semaphore, || {
+        u64::from(unsafe { semaphore.cast::<u32>().read_unaligned() })
+    })
 }
 
 /// Sets `errno` and returns -1.
@@ -48,7 +50,7 @@ fn refuse(error: c_int) -> c_int {
 fn change(semaphore: *mut c_void, by: u32, place: usize) {
     let value = semaphore.cast::<u32>();
     // SAFETY: POSIX requires a valid semaphore, and no other thread runs now.
-    unsafe { control::write(value, value.read().wrapping_add(by), place) };
+    unsafe { control::write(value, value.read_unaligned().wrapping_add(by), place) };
 }
 
 fn take(kind: Kind, semaphore: *mut c_void, span: Option<u64>, place: usize) -> c_int {
@@ -162,7 +164,7 @@ unsafe extern "C" fn barrier_wait(barrier: *mut c_void, place: usize) -> c_int {
         let reply = step(|runtime| {
             let object = runtime.object(barrier as u64, Class::Barrier, || {
                 // SAFETY: POSIX requires a valid barrier, and the offset is inside it.
-                u64::from(unsafe { *barrier.byte_add(COUNT_AT).cast::<u32>() })
+                u64::from(unsafe { barrier.byte_add(COUNT_AT).cast::<u32>().read_unaligned() })
             });
             // One of the threads gets PTHREAD_BARRIER_SERIAL_THREAD.
             Operation::new(Kind::Barrier, runtime.place(place)).on(object, Access::Read).with_argument(1)

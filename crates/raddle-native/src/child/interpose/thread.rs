@@ -430,7 +430,7 @@ pub(super) unsafe extern "C" fn pthread_key_create(key: *mut u32, destructor: *c
     let error = unsafe { real::pthread_key_create(key, destructor) };
     if error == 0 {
         // SAFETY: the successful call has written the key.
-        let key = unsafe { *key };
+        let key = unsafe { key.read_unaligned() };
         enter(|| with(|runtime| runtime.keys.push((key, destructor as usize))));
     }
     error
