@@ -33,8 +33,8 @@ cancellation_points! {
 const COUNT_AT: usize = 8;
 
 fn object(runtime: &mut Runtime, semaphore: *mut c_void) -> ObjectId {
-    // SAFETY: POSIX requires a valid semaphore; it begins with its value.
     runtime.object(semaphore as u64, Class::Semaphore, || {
+        // SAFETY: POSIX requires a valid semaphore; it begins with its value.
         u64::from(unsafe { semaphore.cast::<u32>().read_unaligned() })
     })
 }
