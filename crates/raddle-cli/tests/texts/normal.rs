@@ -35,7 +35,9 @@ impl Normal {
 
 /// Times, rates, versions, hashes, and lines of the standard library. Replacements have the same width if
 /// columns depend on it.
-const PATTERNS: [(&str, &str); 17] = [
+const PATTERNS: [(&str, &str); 18] = [
+    // The width of a path decides the gap after it.
+    (r"(?m)^(FAIL  \[(root|here|scratch)\]\S*) {2,}", "$1  "),
     (r"[0-9][0-9,]*/s\b", "1,000/s"),
     (r"\[ *[0-9.]+s\]", "[   0.001s]"),
     (r"\bin [0-9.]+m?s\b", "in 0.01s"),
