@@ -53,7 +53,7 @@ impl Clock {
     }
 }
 
-/// For each atomic whose writes are told apart, by its [slot](super::messages::Slots): the time stamp of the latest
+/// For each atomic with several messages, by its [slot](super::messages::Slots): the time stamp of the latest
 /// write that is known. Empty under sequential consistency.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(super) struct View(Vec<u64>);

@@ -43,7 +43,7 @@ pub(super) struct Messages {
     list: Vec<Message>,
     /// The index of the atomic in views. `None` while it has one message, which every thread reads.
     pub(super) slot: Option<usize>,
-    /// With how many messages the next look for those that nobody can read comes.
+    /// The number of messages at which unreadable ones are searched for next.
     limit: usize,
     /// The greatest stamp of a message that was dropped although a thread could read it.
     forgotten: u64,
@@ -59,7 +59,7 @@ pub(super) struct Slots {
 }
 
 impl Slots {
-    /// The greatest number of atomics whose messages are told apart at the same time.
+    /// The maximum number of atomics with several messages at the same time.
     const MOST: usize = 256;
 
     pub(super) fn clear(&mut self) {
@@ -110,7 +110,7 @@ impl Messages {
         self.list.push(Message { stamp: GAP, value, ..Message::default() });
     }
 
-    /// Tells whether a message was dropped that could have been read by whoever knows nothing before `bound`.
+    /// Returns true if a message was dropped that a thread without knowledge before `bound` could have read.
     pub(super) fn has_forgotten(&self, bound: u64) -> bool {
         bound <= self.forgotten && self.forgotten > 0
     }
@@ -175,12 +175,12 @@ impl Messages {
         }
     }
 
-    /// Tells whether it is time to look for messages that nobody can read.
+    /// Returns true if it is time to search for unreadable messages.
     pub(super) fn is_long(&self) -> bool {
         self.list.len() > self.limit || self.list.len() > 1 && self.slot.is_none()
     }
 
-    /// Drops the messages that nobody can read, given the least stamp that a thread knows, and as many others as there
+    /// Drops the messages that no thread can read, given the least stamp that a thread knows, and as many others as there
     /// are too many. Returns false if a message without a slot was dropped that might have been read.
     pub(super) fn drop_unread(&mut self, floor: u64, slots: &mut Slots, spare: &mut Vec<Clock>) -> bool {
         let newest = self.list.len() - 1;

@@ -89,7 +89,7 @@ impl Tracker {
         self.on |= self.is_weak;
     }
 
-    /// Tells whether `operation` is an access to an atomic whose messages are known.
+    /// Returns true if `operation` is an access to an atomic whose messages are known.
     #[inline]
     pub(super) fn is_weak_access(&self, operation: &Operation) -> bool {
         let known =
@@ -161,7 +161,7 @@ impl Tracker {
         self.weak.sequential.set(view);
     }
 
-    /// Tells whether `thread` has read so many old values in a row where `operation` stands that it is to read the
+    /// Returns true if `thread` has read so many old values in a row where `operation` stands that it is to read the
     /// newest one.
     fn is_tired(&self, thread: ThreadId, operation: &Operation, patience: u32) -> bool {
         let reads = &self.threads[thread.index()].old_reads;
@@ -191,7 +191,7 @@ fn is_sequential(order: MemoryOrder) -> bool {
 
 /// The access that a front end is about to announce, and what the memory holds.
 impl Engine {
-    /// Tells whether accesses to atomics may read old values. Then a front end lets each of them pass through
+    /// Returns true if accesses to atomics may read old values. Then a front end lets each of them pass through
     /// [`Engine::prepare_access`] before it announces it, and asks for the value read afterwards.
     #[inline]
     pub fn is_weak(&self) -> bool {
@@ -373,7 +373,7 @@ impl Engine {
         }
     }
 
-    /// Tells whether a choice of this run was smaller because messages had been dropped that could have been read.
+    /// Returns true if a choice of this run was smaller because messages had been dropped that could have been read.
     pub(crate) fn forgot_writes(&self) -> bool {
         self.races.weak.forgot
     }
