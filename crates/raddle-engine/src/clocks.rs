@@ -73,7 +73,7 @@ pub fn conflicts(run: &RunSummary<'_>, mut found: impl FnMut(usize, usize)) {
     let events = &run.trace.events;
     let mut nth = vec![0_u32; run.thread_count()];
     let mut on: Vec<Vec<(usize, u32)>> = vec![Vec::new(); run.object_count()];
-    Builder::new(run, Edges::Synchronisation).walk(|index, before, _| {
+    let each = |index: usize, before: &Clock| {
         let event = &events[index];
         nth[event.thread.index()] += 1;
         for (slot, (object, _)) in event.operation.objects().enumerate() {
@@ -93,15 +93,32 @@ pub fn conflicts(run: &RunSummary<'_>, mut found: impl FnMut(usize, usize)) {
             }
             earlier.push((index, nth[event.thread.index()]));
         }
-    });
+    };
+    Builder::new(run, Edges::Synchronisation).walk(each, |_| ());
 }
 
-/// Number of known events of each thread, for those threads of which some are known: a run may have many
-/// threads that know of few others.
+/// Number of known events of each thread, for those threads of which some are known, and possibly others: a
+/// run may have many threads that know of few others.
 #[derive(Clone, Default, Debug)]
 struct Clock(Vec<(u32, u32)>);
 
+/// The number of threads up to which the clock of a thread has all of them from the start.
+const FEW: usize = 16;
+
 impl Clock {
+    /// Creates the clock of a thread that knows of none of `threads` threads.
+    fn new(threads: usize) -> Clock {
+        let all = if threads <= FEW { threads as u32 } else { 0 };
+        Clock((0..all).map(|thread| (thread, 0)).collect())
+    }
+
+    /// Returns true if each entry is at the number of its thread. Entries are sorted.
+    #[inline]
+    fn is_dense(&self) -> bool {
+        self.0.last().is_none_or(|&(last, _)| last as usize + 1 == self.0.len())
+    }
+
+    #[inline]
     fn find(&self, thread: usize) -> Result<usize, usize> {
         // Where all threads are known, each is at its own number.
         if self.0.get(thread).is_some_and(|&(other, _)| other == thread as u32) {
@@ -114,6 +131,7 @@ impl Clock {
         self.find(thread).map_or(0, |entry| self.0[entry].1)
     }
 
+    #[inline]
     fn count(&mut self, thread: usize) {
         match self.find(thread) {
             Ok(entry) => self.0[entry].1 += 1,
@@ -122,7 +140,21 @@ impl Clock {
     }
 
     /// Joins the knowledge of `other`.
+    #[inline]
     fn join(&mut self, other: &Clock) {
+        if !self.is_dense() || !other.is_dense() {
+            return self.join_sparse(other);
+        }
+        for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
+            mine.1 = mine.1.max(theirs.1);
+        }
+        if let Some(more) = other.0.get(self.0.len()..) {
+            self.0.extend_from_slice(more);
+        }
+    }
+
+    #[inline(never)] // Keeps the case of few threads short.
+    fn join_sparse(&mut self, other: &Clock) {
         let (mut next, mut missing) = (0, false);
         for &(thread, theirs) in &other.0 {
             while self.0.get(next).is_some_and(|entry| entry.0 < thread) {
@@ -147,7 +179,11 @@ impl Clock {
     }
 
     /// Appends one number for each of `threads` threads.
+    #[inline]
     fn write(&self, threads: usize, into: &mut Vec<u32>) {
+        if self.0.len() == threads {
+            return into.extend(self.0.iter().map(|&(_, count)| count));
+        }
         let from = into.len();
         into.resize(from + threads, 0);
         self.0.iter().for_each(|&(thread, count)| into[from + thread as usize] = count);
@@ -193,7 +229,7 @@ impl<'a> Builder<'a> {
             threads,
             total,
             needed: needed(run, edges),
-            now: vec![Clock::default(); threads],
+            now: vec![Clock::new(threads); threads],
             past: vec![None; threads],
             objects,
         }
@@ -202,23 +238,20 @@ impl<'a> Builder<'a> {
     fn build(self) -> Clocks {
         let threads = self.threads;
         let size = self.run.trace.events.len() * threads;
-        let mut clocks = Clocks { threads, at: Vec::with_capacity(size), before: Vec::with_capacity(size) };
-        self.walk(|_, before, at| {
-            before.write(threads, &mut clocks.before);
-            at.write(threads, &mut clocks.at);
-        });
-        clocks
+        let (mut at, mut before) = (Vec::with_capacity(size), Vec::with_capacity(size));
+        self.walk(|_, clock| clock.write(threads, &mut before), |clock| clock.write(threads, &mut at));
+        Clocks { threads, at, before }
     }
 
-    /// Calls `each` for every event with the clock of its thread just before it, and with it.
-    fn walk(mut self, mut each: impl FnMut(usize, &Clock, &Clock)) {
+    /// Calls `before` for every event with its number and the clock of its thread just before it, and `after` with the
+    /// clock of its thread with it.
+    fn walk(mut self, mut before: impl FnMut(usize, &Clock), mut after: impl FnMut(&Clock)) {
         let trace = self.run.trace;
         let born = |thread: usize| self.run.threads.get(ThreadId(thread as u32)).born as usize;
         // Threads that exist before the first event know of none.
         let mut next_thread = (0..self.threads).take_while(|&thread| born(thread) == 0).count();
         let mut freed = self.run.freed;
         let mut ticks = self.run.ticks;
-        let mut before = Clock::default();
         for (index, event) in trace.events.iter().enumerate() {
             let thread = event.thread.index();
             let operation = &event.operation;
@@ -226,7 +259,7 @@ impl<'a> Builder<'a> {
                 ticks = later;
                 self.pass_time();
             }
-            before.0.clone_from(&self.now[thread].0);
+            before(index, &self.now[thread]);
             let (learns, tells) = self.part(operation.kind);
             if learns {
                 self.learn_from_objects(thread, operation.objects());
@@ -234,7 +267,9 @@ impl<'a> Builder<'a> {
             if self.edges == Edges::All && operation.kind == Kind::Exit {
                 (0..self.threads).for_each(|other| self.learn(thread, other));
             }
-            if let Some(target) = self.joined(operation) {
+            if operation.kind == Kind::Join
+                && let Some(target) = self.joined(operation)
+            {
                 self.learn(thread, target);
             }
             self.now[thread].count(thread);
@@ -255,14 +290,16 @@ impl<'a> Builder<'a> {
                 }
                 next_thread += 1;
             }
-            each(index, &before, &self.now[thread]);
+            after(&self.now[thread]);
             if let Some(past) = self.past[thread].take() {
                 self.now[thread].join(&past);
             }
-            let count = freed.iter().take_while(|(step, _)| *step as usize == index).count();
-            let (mine, later) = freed.split_at(count);
-            freed = later;
-            self.free(thread, operation.kind, mine);
+            if freed.first().is_some_and(|(step, _)| *step as usize == index) {
+                let count = freed.iter().take_while(|(step, _)| *step as usize == index).count();
+                let (mine, later) = freed.split_at(count);
+                freed = later;
+                self.free(thread, operation.kind, mine);
+            }
             if self.needed[thread] <= index {
                 self.now[thread] = Clock::default();
             }
@@ -328,10 +365,10 @@ impl<'a> Builder<'a> {
         self.now[thread].join(&clock);
     }
 
-    /// Returns the thread whose end `operation`, which is about to be executed, waited for. A join that timed
-    /// out has none.
+    /// Returns the thread whose end `operation`, a join that is about to be executed, waited for. One that
+    /// timed out has none.
     fn joined(&self, operation: &Operation) -> Option<usize> {
-        let object = operation.object().filter(|_| operation.kind == Kind::Join)?;
+        let object = operation.object()?;
         let Resource::Thread(target) = self.run.objects.get(object).resource else { return None };
         let index = target.index();
         let done = self.run.threads.get(target).status == Status::Done;
@@ -341,9 +378,6 @@ impl<'a> Builder<'a> {
     /// Passes knowledge to the threads that the latest event unblocked: that of the event, or of all arrivals
     /// if it opened a barrier.
     fn free(&mut self, thread: usize, kind: Kind, freed: &[(u32, ThreadId)]) {
-        if freed.is_empty() {
-            return;
-        }
         let mut clock = self.now[thread].clone();
         if kind == Kind::Barrier {
             freed.iter().for_each(|(_, arrived)| clock.join(&self.now[arrived.index()]));

@@ -23,6 +23,7 @@ pub trait Program {
     /// that the loop knows the program it runs even if the caller does not.
     fn run(&mut self, engine: &mut Engine, strategy: &mut dyn Strategy) {
         engine.begin(strategy.needs());
+        engine.set_stronger_orders(strategy);
         self.start(engine);
         loop {
             match engine.next(strategy) {

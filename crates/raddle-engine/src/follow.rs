@@ -1,8 +1,8 @@
 //! A strategy that follows a schedule as far as possible: every schedule yields a run.
 
 use crate::Rng;
-use crate::strategy::{Choice, Plan, Point, Strategy};
-use raddle_model::{Completion, Constraint, Schedule, ThreadId, mix};
+use crate::strategy::{Choice, Needs, Plan, Point, Strategy};
+use raddle_model::{Completion, Constraint, Schedule, Stronger, ThreadId, mix};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -132,6 +132,14 @@ impl Strategy for Follow {
             Completion::Uninterrupted => self.pick(arity),
             Completion::Random(_) => self.rng.message(arity),
         }
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { location_names: !self.schedule.stronger.is_empty(), ..Needs::default() }
+    }
+
+    fn stronger(&self) -> Vec<Stronger> {
+        self.schedule.stronger.clone()
     }
 
     fn learns(&self) -> bool {

@@ -221,6 +221,9 @@ impl Engine {
         if self.races.is_weak_access(&operation) {
             return self.access_weakly(thread, &operation, strategy);
         }
+        if self.races.is_weak {
+            self.races.flatten(thread, &operation);
+        }
         if operation.failure_order().is_some() {
             self.races.exchange = Some((thread, operation));
             self.alarm = 0;

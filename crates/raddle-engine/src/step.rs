@@ -5,7 +5,7 @@ use crate::pending::bit;
 use crate::semantics::Effect;
 use crate::strategy::Strategy;
 use crate::threads::Status;
-use raddle_model::{Event, Operation, Pick, ThreadId, Touch, mix};
+use raddle_model::{Event, Kind, LocationId, Operation, Pick, ThreadId, Touch, mix};
 
 impl Engine {
     /// Returns the number of memory accesses that `thread`, which the strategy lets run on, may execute after
@@ -26,14 +26,50 @@ impl Engine {
     /// on and the operation is a memory access. If it returns false, the operation has to be announced.
     #[inline(always)] // The front end has one call of it.
     pub fn go_on(&mut self, thread: ThreadId, operation: Operation) -> bool {
-        if self.burst == 0 || !operation.kind.is_memory() || self.races.watches(operation.argument) {
-            return false;
+        self.runs_on()
+            && operation.kind.is_memory()
+            && !self.races.watches(operation.argument)
+            && self.run_on_with(thread, operation)
+    }
+
+    /// Does [`Engine::go_on`] after [`Engine::runs_on`] has returned true, for a front end in which this is a
+    /// function of its own.
+    #[inline(always)] // The front end has one call of it.
+    pub fn run_on(&mut self, thread: ThreadId, operation: Operation) -> bool {
+        debug_assert!(self.runs_on(), "the strategy lets the thread run on");
+        // Calls in the middle of the common case would make it save registers.
+        let is_common = operation.kind.writes_memory()
+            && operation.touches[1] == Touch::NONE
+            && self.trace.events.len() < self.trace.events.capacity()
+            && !self.races.watches(operation.argument);
+        if is_common {
+            return self.run_on_with(thread, operation);
         }
+        let Operation { argument, touches, location, kind } = operation;
+        self.run_on_otherwise(argument, touches, location, kind, thread)
+    }
+
+    #[inline(never)] // See `run_on`.
+    fn run_on_otherwise(
+        &mut self,
+        argument: u64,
+        touches: [Touch; 2],
+        location: LocationId,
+        kind: Kind,
+        thread: ThreadId,
+    ) -> bool {
+        let may_go_on = kind.is_memory() && !self.races.watches(argument);
+        may_go_on && self.run_on_with(thread, Operation { argument, touches, location, kind })
+    }
+
+    #[inline(always)] // Into `go_on`, and into the two cases of `run_on`.
+    fn run_on_with(&mut self, thread: ThreadId, operation: Operation) -> bool {
         let entry = self.threads.get_mut(thread);
         debug_assert_eq!(entry.status, Status::Running, "only a resumed thread continues");
         if entry.spin.has_returned() {
             return false;
         }
+        self.trace.events.push(Event { thread, operation });
         self.burst -= 1;
         self.steps += 1;
         entry.operation = operation;
@@ -44,7 +80,6 @@ impl Engine {
         if operation.touches[1] != Touch::NONE {
             print = self.pending.touch_second(&operation, print);
         }
-        self.trace.events.push(Event { thread, operation });
         self.fingerprint = self.fingerprint.wrapping_add(mix(print));
         true
     }

@@ -5,7 +5,9 @@ use crate::engine::Engine;
 use crate::objects::{Objects, Resource};
 use crate::pending::{ThreadSet, bit, bits};
 use crate::threads::{Status, Threads};
-use raddle_model::{Event, Ledger, LocationId, Name, ObjectId, Operation, ThreadId, Trace, Verdict};
+use raddle_model::{
+    Event, Ledger, LocationId, Name, ObjectId, Operation, Stronger, ThreadId, Trace, Verdict,
+};
 
 /// A scheduling algorithm: chooses the next thread.
 ///
@@ -40,6 +42,11 @@ pub trait Strategy: Send + Sync {
     /// Returns the data that the strategy needs recorded or tracked. The default is as little as possible.
     fn needs(&self) -> Needs {
         Needs::default()
+    }
+
+    /// Returns the memory orders that are raised in the run that begins, under weak memory.
+    fn stronger(&self) -> Vec<Stronger> {
+        Vec::new()
     }
 
     /// Returns true if `learn` can change later runs. If not, runs may be spread over cores in any order.

@@ -84,6 +84,27 @@ impl MemoryOrder {
         }
     }
 
+    /// Returns its name in source code, as in C.
+    pub fn keyword(self) -> &'static str {
+        match self {
+            MemoryOrder::Plain => "plain",
+            MemoryOrder::Relaxed => "relaxed",
+            MemoryOrder::Acquire => "acquire",
+            MemoryOrder::Release => "release",
+            MemoryOrder::AcquireRelease => "acq_rel",
+            MemoryOrder::SequentiallyConsistent => "seq_cst",
+        }
+    }
+
+    /// Returns the weakest order that is at least as strong as both.
+    #[must_use]
+    pub fn join(self, other: MemoryOrder) -> MemoryOrder {
+        match (self.min(other), self.max(other)) {
+            (MemoryOrder::Acquire, MemoryOrder::Release) => MemoryOrder::AcquireRelease,
+            (_, stronger) => stronger,
+        }
+    }
+
     fn of(number: u64) -> Option<MemoryOrder> {
         Some(match number {
             0 => MemoryOrder::Plain,
@@ -130,6 +151,32 @@ impl Operation {
             && [self.memory_order(), self.failure_order()].into_iter().flatten().any(is_weak)
     }
 
+    /// Returns this atomic access or fence with an order that is at least `order`, as far as its kind allows.
+    #[must_use]
+    pub fn strengthened(self, order: MemoryOrder) -> Operation {
+        let Some(own) = self.memory_order().filter(|own| *own != MemoryOrder::Plain) else { return self };
+        let is_seq_cst = order == MemoryOrder::SequentiallyConsistent;
+        let reading = match order {
+            _ if is_seq_cst => order,
+            order if order.acquires() => MemoryOrder::Acquire,
+            _ => MemoryOrder::Relaxed,
+        };
+        let writing = match order {
+            _ if is_seq_cst => order,
+            order if order.releases() => MemoryOrder::Release,
+            _ => MemoryOrder::Relaxed,
+        };
+        if let Some(failure) = self.failure_order() {
+            return self.exchanging(own.join(order), failure.join(reading));
+        }
+        self.ordered(own.join(match (self.kind.reads_memory(), self.kind.writes_memory()) {
+            (true, false) => reading,
+            (false, true) => writing,
+            // A fence, or an update.
+            (false, false) | (true, true) => order,
+        }))
+    }
+
     /// Returns the order in which a compare-and-exchange reads if it fails; `None` for any other access.
     pub fn failure_order(&self) -> Option<MemoryOrder> {
         self.memory_order()?;
@@ -141,6 +188,25 @@ impl Operation {
 mod tests {
     use super::*;
     use crate::{Kind, LocationId};
+
+    #[test]
+    fn orders_become_stronger_as_far_as_their_kind_allows() {
+        use MemoryOrder::{Acquire, AcquireRelease, Relaxed, Release, SequentiallyConsistent};
+        let of = |kind, own: MemoryOrder, order| {
+            Operation::new(kind, LocationId(0)).ordered(own).strengthened(order).memory_order().unwrap()
+        };
+        assert_eq!(of(Kind::Read, Relaxed, Acquire), Acquire);
+        assert_eq!(of(Kind::Read, Relaxed, Release), Relaxed, "a read does not release");
+        assert_eq!(of(Kind::Write, Relaxed, AcquireRelease), Release);
+        assert_eq!(of(Kind::ReadModifyWrite, Acquire, Release), AcquireRelease);
+        assert_eq!(of(Kind::Fence, SequentiallyConsistent, Release), SequentiallyConsistent);
+        assert_eq!(of(Kind::Write, MemoryOrder::Plain, Release), MemoryOrder::Plain);
+        let exchange = Operation::new(Kind::ReadModifyWrite, LocationId(0)).exchanging(Relaxed, Relaxed);
+        let released = exchange.strengthened(Release);
+        assert_eq!((released.memory_order(), released.failure_order()), (Some(Release), Some(Relaxed)));
+        let both = exchange.strengthened(AcquireRelease);
+        assert_eq!((both.memory_order(), both.failure_order()), (Some(AcquireRelease), Some(Acquire)));
+    }
 
     #[test]
     fn orders_survive_a_round_trip() {

@@ -301,6 +301,12 @@ pub struct RunResult {
     /// Number of processes that the program started, which are not controlled.
     #[serde(skip_serializing_if = "is_default")]
     pub processes: u64,
+    /// True if a choice of weak memory was smaller than the model allows, because old writes had been dropped.
+    #[serde(skip_serializing_if = "is_default")]
+    pub forgot_writes: bool,
+    /// True if an atomic access had a memory order weaker than sequential consistency.
+    #[serde(skip_serializing_if = "is_default")]
+    pub has_weak_orders: bool,
     /// The exit status of the program, if it exited.
     #[serde(skip_serializing_if = "is_default")]
     pub status: Option<i32>,

@@ -1,6 +1,6 @@
 //! A schedule that can be followed loosely: segments of threads, one after the other.
 
-use crate::{ThreadId, TraceFile};
+use crate::{MemoryOrder, Name, ThreadId, TraceFile};
 use serde::{Deserialize, Serialize};
 
 /// A thread and the number of its own steps, counted from the beginning of the run, up to which it runs.
@@ -56,6 +56,18 @@ pub struct Schedule {
     pub constraints: Vec<Constraint>,
     /// The choice of threads after the last segment.
     pub completion: Completion,
+    /// Memory orders that the program does not have.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stronger: Vec<Stronger>,
+}
+
+/// A memory order for the atomic accesses or fences at a location in the code. Weaker ones are raised to it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+pub struct Stronger {
+    /// The name of the location, as by [`TraceFile::location_name`].
+    pub location: Name,
+    /// The order.
+    pub order: MemoryOrder,
 }
 
 impl Schedule {

@@ -11,6 +11,7 @@
 use crate::catalogue::{Build, Capabilities, Entry, Exact, Family};
 use crate::tournament::Tournament;
 use raddle_engine::{Choice, Plan, Point, Rng, Strategy};
+use raddle_model::ThreadId;
 
 /// The catalogue entry.
 pub(crate) const ENTRY: Entry = Entry {
@@ -30,18 +31,49 @@ pub struct BasicPos {
     rng: Rng,
     /// Invariant at a choice: exactly the enabled threads, each with the priority of its next event.
     priorities: Tournament,
-    /// Per thread that was enabled: its number of steps when a priority was last drawn for it, and that
-    /// priority.
+    /// Per thread: its number of steps when a priority was last drawn for it, and that priority. Invariant:
+    /// there are entries for all threads that were enabled, and for the first [`FEW`].
     drawn: Vec<(u32, u64)>,
 }
 
 /// Stands for no number of steps.
 const NEVER: u32 = u32::MAX;
 
+/// The number of threads that always have an entry in `drawn`.
+const FEW: usize = 8;
+
 impl BasicPos {
     /// Creates BasicPOS, which has no parameters.
     pub fn new() -> BasicPos {
-        BasicPos { rng: Rng::for_run(0, 0), priorities: Tournament::default(), drawn: Vec::new() }
+        BasicPos { rng: Rng::for_run(0, 0), priorities: Tournament::default(), drawn: vec![(NEVER, 0); FEW] }
+    }
+}
+
+impl BasicPos {
+    /// Chooses between any number of threads.
+    #[inline(never)] // Keeps the path of a choice between few threads short.
+    fn choose_otherwise(&mut self, point: &Point<'_>) -> Choice {
+        self.drawn.resize(point.thread_count().max(self.drawn.len()), (NEVER, 0));
+        for thread in point.changed() {
+            if point.is_enabled(thread) {
+                let priority = self.priority(point, thread);
+                self.priorities.set(thread, priority);
+            } else {
+                self.priorities.remove(thread);
+            }
+        }
+        Choice::Run(self.priorities.winner().expect("a point has an enabled thread"))
+    }
+
+    /// Returns the priority of the next event of an enabled thread, and draws it if it is a new one.
+    #[inline(always)] // On the path of every choice.
+    fn priority(&mut self, point: &Point<'_>, thread: ThreadId) -> u64 {
+        let (at, priority) = &mut self.drawn[thread.index()];
+        let progress = point.progress(thread);
+        if *at != progress {
+            (*at, *priority) = (progress, self.rng.bits());
+        }
+        *priority
     }
 }
 
@@ -55,25 +87,24 @@ impl Strategy for BasicPos {
     fn begin(&mut self, rng: Rng) -> Plan {
         self.rng = rng;
         self.priorities.clear();
-        self.drawn.clear();
+        self.drawn.fill((NEVER, 0));
         Plan::Run
     }
 
     fn choose(&mut self, point: &Point<'_>) -> Choice {
-        self.drawn.resize(point.thread_count(), (NEVER, 0));
-        for thread in point.changed() {
-            if point.is_enabled(thread) {
-                let (at, priority) = &mut self.drawn[thread.index()];
-                let progress = point.progress(thread);
-                if *at != progress {
-                    (*at, *priority) = (progress, self.rng.bits());
-                }
-                self.priorities.set(thread, *priority);
-            } else {
-                self.priorities.remove(thread);
-            }
+        let Some(few) = point.few(self.priorities.few().min(FEW)) else {
+            return self.choose_otherwise(point);
+        };
+        let enabled = few.enabled();
+        let mut changed = few.changed & enabled;
+        while changed != 0 {
+            let thread = ThreadId(changed.trailing_zeros());
+            let priority = self.priority(point, thread);
+            self.priorities.set_few(thread.0, priority);
+            changed &= changed - 1;
         }
-        Choice::Run(self.priorities.winner().expect("a point has an enabled thread"))
+        self.priorities.remove_few(few.changed & !enabled);
+        Choice::Run(self.priorities.winner_of_few(few.count).expect("a point has an enabled thread"))
     }
 
     fn pick(&mut self, arity: u32) -> u32 {

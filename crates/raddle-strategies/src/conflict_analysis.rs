@@ -155,9 +155,14 @@ impl Strategy for ConflictAnalysis {
             }
             self.inner.learn(&run.with_trace(&self.inner_trace));
         }
+        // An event may conflict with many others.
+        let mut is_noted = vec![false; trace.events.len()];
         conflicts(run, |earlier, later| {
-            self.conflicting.insert(signature(earlier));
-            self.conflicting.insert(signature(later));
+            for event in [earlier, later] {
+                if !std::mem::replace(&mut is_noted[event], true) {
+                    self.conflicting.insert(signature(event));
+                }
+            }
         });
     }
 

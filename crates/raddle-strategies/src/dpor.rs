@@ -302,8 +302,9 @@ impl Strategy for Dpor {
         if let Some(rest) = &mut self.rest {
             return rest.learn(run);
         }
-        self.inexact |=
-            run.trace.timeouts_anytime && has_time_limits(run.trace) || run.has_contested_barrier();
+        self.inexact = self.inexact
+            || run.trace.timeouts_anytime && has_time_limits(run.trace)
+            || run.has_contested_barrier();
         if let Some(first_new) = self.extend(run) {
             let ended = was_ended(run.verdict);
             if let (true, Some(node)) = (ended, self.stack.last_mut()) {

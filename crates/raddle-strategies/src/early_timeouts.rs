@@ -12,6 +12,7 @@
 
 use crate::catalogue::{Build, Capabilities, Entry, Family};
 use crate::some_runs::{Change, SomeRuns};
+use raddle_model::mix;
 
 /// The catalogue entry.
 pub(crate) const ENTRY: Entry = Entry {
@@ -22,7 +23,10 @@ pub(crate) const ENTRY: Entry = Entry {
     source: "Raddle",
     guarantee: "the inner strategy's in half of the runs; in the others for the program with timeouts at any step",
     capabilities: Capabilities::NONE,
-    build: Build::Around(|inner| SomeRuns::boxed(inner, CHANGE)),
+    build: Build::Around(|inner| {
+        let change = if inner.learns() { LEARNING } else { CHANGE };
+        SomeRuns::boxed(inner, change)
+    }),
 };
 
 /// One in this many runs has early timeouts.
@@ -30,6 +34,10 @@ const PERIOD: u64 = 2;
 
 const CHANGE: Change =
     Change { draw: |rng| rng.below(PERIOD) == 0, add: |needs| needs.timeouts_anytime = true };
+
+/// The same for strategies that learn, which keep their random numbers: in a program without timeouts, they
+/// behave as if alone.
+const LEARNING: Change = Change { draw: |rng| mix(rng.clone().bits()).is_multiple_of(PERIOD), ..CHANGE };
 
 #[cfg(test)]
 mod tests {
@@ -40,7 +48,7 @@ mod tests {
     #[test]
     fn half_of_the_runs_let_sleepers_overtake() {
         let mut program = Script::new().thread(&[Act::Bare(Kind::Sleep, 500)]).thread(&[Act::Step; 3]);
-        for spec in ["early-timeouts:random-walk", "exit-last:early-timeouts:pos"] {
+        for spec in ["early-timeouts:random-walk", "exit-last:early-timeouts:pos", "early-timeouts:oos"] {
             let mut strategy = build(spec).unwrap();
             let (mut early, mut overtakes) = (0, 0);
             for seed in 0..affordable(4_000) {

@@ -8,7 +8,7 @@
 //!
 //! The runs of each strategy are those that it would execute alone with the same seed.
 
-use crate::{build, entry, pct_depth};
+use crate::{entry, pct_depth};
 use raddle_engine::Census;
 use std::sync::{Condvar, Mutex, MutexGuard};
 
@@ -22,15 +22,14 @@ pub const PORTFOLIO: &[&str] = &["oos", "surw", "upo", "pos", "random-walk", "pc
 
 /// Returns the strategies of the default portfolio for programs that end when their first thread does. Most
 /// strategies let the program exit wait, to see what other threads would have done. PCT and UPO take the
-/// unmodified program, for their guarantee and their count. With `early`, strategies that learn nothing, and
-/// so do not rely on similar runs, have early timeouts in some runs.
+/// unmodified program, for their guarantee and their count. With `early`, the others have early timeouts in
+/// half of their runs.
 pub fn of_programs(early: bool) -> Vec<String> {
     let counts = |spec: &str| entry(spec).is_some_and(|entry| entry.capabilities.counts_orders);
     let exact = |spec: &str| counts(spec) || pct_depth(spec).is_some();
-    let learns = |spec: &str| build(spec).is_ok_and(|strategy| strategy.learns());
     let of = |&spec: &&str| match spec {
         _ if exact(spec) => spec.to_owned(),
-        _ if early && !learns(spec) => format!("exit-last:early-timeouts:{spec}"),
+        _ if early => format!("exit-last:early-timeouts:{spec}"),
         _ => format!("exit-last:{spec}"),
     };
     PORTFOLIO.iter().map(of).collect()
@@ -296,7 +295,7 @@ mod tests {
         let early = of_programs(true);
         let plain: Vec<String> = early.iter().map(|spec| spec.replace("early-timeouts:", "")).collect();
         assert_eq!(plain, specs);
-        assert_eq!(early.iter().filter(|spec| spec.contains("early-timeouts:")).count(), 2, "{early:?}");
+        assert_eq!(early.iter().filter(|spec| spec.contains("early-timeouts:")).count(), 4, "{early:?}");
         assert!(specs.iter().all(|spec| crate::build(spec).is_ok()));
         let turns = |waits: bool| -> u64 {
             let lanes = specs.iter().zip(SHARES).filter(|(spec, _)| spec.starts_with("exit-last:") == waits);

@@ -41,13 +41,12 @@ pub struct Rapos {
     executed: Vec<Operation>,
     /// Scratch: the threads from which a batch is chosen.
     schedulable: Vec<ThreadId>,
-    /// Per thread: its number of steps when the current batch was chosen; `NOT_ENABLED` if it was not
-    /// enabled.
-    offered: Vec<u32>,
+    /// One more than the number of batches of the run.
+    batches: u32,
+    /// Per thread that was enabled when a batch was chosen: the number of the last such batch, and the
+    /// thread's number of steps then; 0 for threads that were not.
+    offered: Vec<(u32, u32)>,
 }
-
-/// Stands for no number of steps.
-const NOT_ENABLED: u32 = u32::MAX;
 
 impl Rapos {
     /// Creates RAPOS, which has no parameters.
@@ -57,23 +56,26 @@ impl Rapos {
             batch: Vec::new(),
             executed: Vec::new(),
             schedulable: Vec::new(),
+            batches: 1,
             offered: Vec::new(),
         }
     }
 
     fn next_batch(&mut self, point: &Point<'_>) {
         self.schedulable.clear();
-        self.offered.resize(point.thread_count(), NOT_ENABLED);
+        if self.offered.len() < point.thread_count() {
+            self.offered.resize(point.thread_count(), (0, 0));
+        }
+        let latest = self.batches;
+        self.batches += 1;
         for &thread in point.enabled() {
-            let next = point.operation(thread);
-            let is_new = self.offered[thread.index()] != point.progress(thread);
+            let (next, progress) = (point.operation(thread), point.progress(thread));
+            let offered = &mut self.offered[thread.index()];
+            let is_new = *offered != (latest, progress);
+            *offered = (self.batches, progress);
             if is_new || self.executed.iter().any(|done| dependent(done, next, Reads::Independent)) {
                 self.schedulable.push(thread);
             }
-        }
-        self.offered.fill(NOT_ENABLED);
-        for &thread in point.enabled() {
-            self.offered[thread.index()] = point.progress(thread);
         }
         if self.schedulable.is_empty() {
             let enabled = point.enabled();
@@ -108,6 +110,7 @@ impl Strategy for Rapos {
         self.rng = rng;
         self.batch.clear();
         self.executed.clear();
+        self.batches = 1;
         self.offered.clear();
         Plan::Run
     }

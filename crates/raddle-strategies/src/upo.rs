@@ -113,6 +113,12 @@ pub struct Upo {
     expected: u32,
     /// This run: true if it left what can be tracked.
     lost: bool,
+    /// This run: see [`Upo::is_covering`].
+    covering: bool,
+    /// True if a node has threads that end the run.
+    has_ends: bool,
+    /// Scratch: the weights of the children from which one is drawn.
+    weights: Vec<f64>,
 }
 
 impl Upo {
@@ -135,6 +141,9 @@ impl Upo {
             path: ROOT,
             expected: NONE,
             lost: false,
+            covering: false,
+            has_ends: false,
+            weights: Vec::new(),
         }
     }
 
@@ -200,15 +209,14 @@ impl Upo {
             sum += self.nodes[child as usize].estimate;
             known += 1;
         }
-        (sum, known, if known > 0 { (sum / f64::from(known)).max(1.0) } else { 1.0 })
+        (sum, known, estimate_of_unknown(sum, known))
     }
 
     /// Draws one of a node's children with probability proportional to their estimates, or to the part of
     /// these that was not seen; `None` if all are known to lead nowhere. `label` returns the label of a child
     /// in the path.
     fn draw(&mut self, node: u32, label: impl Fn(u32) -> u32) -> Option<u32> {
-        let covering = self.is_covering();
-        let slot = if covering { self.draw_by(node, true, &label) } else { None };
+        let slot = if self.covering { self.draw_by(node, true, &label) } else { None };
         let slot = slot.or_else(|| self.draw_by(node, false, &label))?;
         self.path = path_key(self.path, label(slot));
         Some(slot)
@@ -216,22 +224,27 @@ impl Upo {
 
     fn draw_by(&mut self, node: u32, unseen: bool, label: &impl Fn(u32) -> u32) -> Option<u32> {
         let node = &self.nodes[node as usize];
-        let unknown = self.known(node).2;
-        let (first, count, path) = (node.first as usize, node.count, self.path);
-        let weight = |upo: &Upo, slot: u32| {
+        let children = &self.children[node.first as usize..][..node.count as usize];
+        let mut weights = std::mem::take(&mut self.weights);
+        weights.clear();
+        let estimate = |&child: &u32| self.nodes.get(child as usize).map_or(UNKNOWN, |node| node.estimate);
+        weights.extend(children.iter().map(estimate));
+        let (mut sum, mut known) = (0.0, 0);
+        for &estimate in weights.iter().filter(|&&estimate| estimate != UNKNOWN) {
+            sum += estimate;
+            known += 1;
+        }
+        let unknown = estimate_of_unknown(sum, known);
+        for (slot, weight) in (0..).zip(&mut weights) {
             // A child that is not known, or no longer known, always has something to be seen.
-            let (estimate, least) = match upo.children[first + slot as usize] {
-                NONE => (unknown, 1.0),
-                child => (upo.nodes[child as usize].estimate, 0.0),
-            };
-            let seen = if unseen { upo.seen.of(path_key(path, label(slot))) as f64 } else { 0.0 };
-            (estimate - seen).max(least)
-        };
-        let total: f64 = (0..count).map(|slot| weight(self, slot)).sum();
+            let (estimate, least) = if *weight == UNKNOWN { (unknown, 1.0) } else { (*weight, 0.0) };
+            let seen = if unseen { self.seen.of(path_key(self.path, label(slot))) as f64 } else { 0.0 };
+            *weight = (estimate - seen).max(least);
+        }
+        let total: f64 = weights.iter().sum();
         let mut drawn = self.pos.rng().unit() * total;
         let mut last = None;
-        for slot in 0..count {
-            let weight = weight(self, slot);
+        for (slot, &weight) in (0..).zip(&weights) {
             if weight > 0.0 {
                 last = Some(slot);
                 drawn -= weight;
@@ -240,6 +253,7 @@ impl Upo {
                 }
             }
         }
+        self.weights = weights;
         last
     }
 
@@ -271,6 +285,7 @@ impl Upo {
             if let Some(node) = self.insert(last.key, last.count) {
                 let entry = &mut self.nodes[node as usize];
                 entry.ends |= 1 << last.chosen;
+                self.has_ends = true;
                 self.children[entry.first as usize..][..entry.count as usize].fill(NONE);
             }
         }
@@ -279,6 +294,9 @@ impl Upo {
 
     /// Returns the threads that were seen to end the run at the node of `key`.
     fn ends(&self, key: u64) -> Mask {
+        if !self.has_ends {
+            return 0;
+        }
         self.nodes.get(self.find(key) as usize).map_or(0, |node| node.ends)
     }
 
@@ -350,6 +368,15 @@ impl Upo {
     }
 }
 
+/// Stands for the estimate of an unknown child; others are not negative.
+const UNKNOWN: f64 = -1.0;
+
+/// Returns the estimate of an unknown child, from the sum of those of the `known` ones.
+#[inline]
+fn estimate_of_unknown(sum: f64, known: u32) -> f64 {
+    if known > 0 { (sum / f64::from(known)).max(1.0) } else { 1.0 }
+}
+
 /// Returns the index of the `index`-th set bit of `mask`.
 fn nth(mask: Mask, index: u32) -> u32 {
     (0..index).fold(mask, |rest, _| rest & (rest - 1)).trailing_zeros()
@@ -386,6 +413,7 @@ impl Strategy for Upo {
         self.path = ROOT;
         self.expected = NONE;
         self.lost = self.is_untracked();
+        self.covering = self.is_covering();
         Plan::Run
     }
 

@@ -47,6 +47,8 @@ pub(super) struct Messages {
     limit: usize,
     /// The greatest stamp of a message that was dropped although a thread could read it.
     forgotten: u64,
+    /// True if there are no messages because of a write whose value is not known.
+    pub(super) has_unseen_write: bool,
 }
 
 /// A free place in views, and which stamps were used there.
@@ -85,7 +87,15 @@ impl Slots {
 impl Messages {
     pub(super) fn clear(&mut self, spare: &mut Vec<Clock>) {
         spare.extend(self.list.drain(..).map(|message| message.released));
-        (self.slot, self.limit, self.forgotten) = (None, 0, 0);
+        (self.slot, self.limit, self.forgotten, self.has_unseen_write) = (None, 0, 0, false);
+    }
+
+    /// Drops all messages.
+    pub(super) fn forget(&mut self, slots: &mut Slots, spare: &mut Vec<Clock>) {
+        if let (Some(slot), Some(last)) = (self.slot, self.list.last()) {
+            slots.give_back(slot, last.stamp);
+        }
+        self.clear(spare);
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -100,14 +110,17 @@ impl Messages {
         &self.list[index]
     }
 
-    /// Makes `value` the only message, as a write that everybody knows.
-    pub(super) fn restart(&mut self, value: u128, slots: &mut Slots, spare: &mut Vec<Clock>) {
-        if let (Some(slot), Some(last)) = (self.slot, self.list.last()) {
-            slots.give_back(slot, last.stamp);
-        }
-        self.clear(spare);
+    /// Makes `value` the only message, as a write that every thread knows, and that released this.
+    pub(super) fn restart(
+        &mut self,
+        value: u128,
+        released: Clock,
+        slots: &mut Slots,
+        spare: &mut Vec<Clock>,
+    ) {
+        self.forget(slots, spare);
         self.limit = FIRST_LIMIT;
-        self.list.push(Message { stamp: GAP, value, ..Message::default() });
+        self.list.push(Message { stamp: GAP, value, released, ..Message::default() });
     }
 
     /// Returns true if a message was dropped that a thread without knowledge before `bound` could have read.
@@ -209,7 +222,7 @@ mod tests {
 
     fn with(values: &[u128]) -> (Messages, Slots) {
         let (mut messages, mut slots) = (Messages::default(), Slots::default());
-        messages.restart(values[0], &mut slots, &mut Vec::new());
+        messages.restart(values[0], Clock::default(), &mut slots, &mut Vec::new());
         for (index, &value) in values[1..].iter().enumerate() {
             messages.insert(index, Message { value, ..Message::default() }, false, &mut slots);
         }
@@ -262,7 +275,7 @@ mod tests {
         assert!(first.drop_unread(last, &mut slots, &mut Vec::new()));
         assert_eq!((first.list.len(), first.slot), (1, None));
         let mut second = Messages::default();
-        second.restart(5, &mut slots, &mut Vec::new());
+        second.restart(5, Clock::default(), &mut slots, &mut Vec::new());
         second.insert(0, Message::default(), false, &mut slots);
         assert_eq!(second.slot, Some(0));
         assert!(second.at(0).stamp > last);

@@ -35,7 +35,8 @@ use crate::objects::Resource;
 use crate::strategy::Strategy;
 use crate::threads::{Status, Thread};
 use raddle_model::{
-    Access, Kind, MemoryModel, MemoryOrder, Name, ObjectId, Operation, Pick, SEQUENTIAL_ORDER, ThreadId,
+    Access, Kind, MemoryModel, MemoryOrder, Name, ObjectId, Operation, Pick, SEQUENTIAL_ORDER, Stronger,
+    ThreadId,
 };
 
 /// The state of all atomics of a run.
@@ -50,6 +51,8 @@ pub(super) struct Weak {
     expected: Vec<u128>,
     latest: Latest,
     forgot: bool,
+    /// The orders that are not those of the program.
+    stronger: Vec<Stronger>,
     /// Room for the answers of a choice.
     candidates: Vec<usize>,
     /// Clocks that are not in use, for their memory.
@@ -92,11 +95,68 @@ impl Tracker {
     /// Returns true if `operation` is an access to an atomic whose messages are known.
     #[inline]
     pub(super) fn is_weak_access(&self, operation: &Operation) -> bool {
-        let known =
-            |object: ObjectId| self.objects.get(object.index()).is_some_and(|s| !s.messages.is_empty());
         self.is_weak
             && operation.memory_order().is_some_and(|order| order != MemoryOrder::Plain)
-            && operation.object().is_some_and(known)
+            && !self.is_mixed(operation)
+            && operation.object().is_some_and(|object| self.has_messages(object))
+    }
+
+    fn has_messages(&self, object: ObjectId) -> bool {
+        self.objects.get(object.index()).is_some_and(|shadow| !shadow.messages.is_empty())
+    }
+
+    /// Returns true if an access does not touch exactly one atomic, see [`Engine::prepare_mixed_access`].
+    fn is_mixed(&self, operation: &Operation) -> bool {
+        let second = operation.touches[1];
+        second.object().is_some_and(|object| Some(object) != self.weak.order || second.writes())
+    }
+
+    /// Drops the messages of the objects of an access that is not a weak one: a plain write, or an atomic access to parts of
+    /// several atomics. The latter counts as if it synchronized with every thread, because what it reads has no message.
+    pub(super) fn flatten(&mut self, thread: ThreadId, operation: &Operation) {
+        let is_atomic = operation.memory_order().is_some_and(|order| order != MemoryOrder::Plain);
+        let is_plain_write = !is_atomic && operation.kind.writes_memory();
+        if !(is_plain_write || is_atomic && self.is_mixed(operation)) {
+            return;
+        }
+        let known = operation.touches.iter().filter_map(|touch| touch.object());
+        let known: [Option<ObjectId>; 2] = {
+            let mut known = known.filter(|&object| self.has_messages(object));
+            [known.next(), known.next()]
+        };
+        for object in known.into_iter().flatten() {
+            self.forget_messages(object);
+            self.objects[object.index()].messages.has_unseen_write = is_atomic;
+        }
+        if is_atomic {
+            let all = self.everything();
+            self.threads[thread.index()].now.join(&all);
+            self.weak.spare.push(all);
+        }
+    }
+
+    /// Drops the messages of an object.
+    fn forget_messages(&mut self, object: ObjectId) {
+        let Tracker { objects, weak, .. } = self;
+        objects[object.index()].messages.forget(&mut weak.slots, &mut weak.spare);
+    }
+
+    /// Returns the knowledge of all threads together.
+    fn everything(&mut self) -> Clock {
+        let mut all = self.weak.spare.pop().unwrap_or_default();
+        all.clear();
+        self.threads.iter().for_each(|clocks| all.join(&clocks.now));
+        all
+    }
+
+    /// Makes `held` the only value of an atomic. If it had another one, or an access to a part of it was executed, the writer
+    /// is not known: it counts as if it had released the knowledge of all threads.
+    fn restart(&mut self, object: ObjectId, held: u128) {
+        let messages = &self.objects[object.index()].messages;
+        let is_unseen = messages.has_unseen_write || !messages.is_empty();
+        let released = if is_unseen { self.everything() } else { Clock::default() };
+        let Tracker { objects, weak, .. } = self;
+        objects[object.index()].messages.restart(held, released, &mut weak.slots, &mut weak.spare);
     }
 
     /// Lists the messages that an access may read or follow; returns whether one is missing that was dropped.
@@ -200,7 +260,8 @@ impl Engine {
 
     /// Prepares an access to an atomic under weak memory, which `thread` announces next. `held` is what the memory holds:
     /// the first value of the atomic, or the newest value as [`Engine::note_written`] returned it; any other value is
-    /// taken as a write that happened before everything from now on. `expected` is what an exchange compares with.
+    /// taken as a write that happened before everything from now on, and that released what all threads knew. `expected` is
+    /// what an exchange compares with.
     pub fn prepare_access(
         &mut self,
         thread: ThreadId,
@@ -209,11 +270,11 @@ impl Engine {
         expected: Option<u128>,
     ) -> Operation {
         let Some(object) = operation.object() else { return operation };
+        let operation = self.strengthen(operation, self.location_name(operation.location));
         self.races.make_room(thread);
         let (_, shadow) = self.races.parts(thread, object);
         if shadow.messages.newest().is_none_or(|newest| newest.value != held) {
-            let Tracker { objects, weak, .. } = &mut self.races;
-            objects[object.index()].messages.restart(held, &mut weak.slots, &mut weak.spare);
+            self.races.restart(object, held);
         }
         if let Some(expected) = expected {
             let all = &mut self.races.weak.expected;
@@ -228,13 +289,75 @@ impl Engine {
         }
     }
 
+    /// Takes over the memory orders of the run that has just begun which are not those of the program.
+    pub fn set_stronger_orders(&mut self, strategy: &dyn Strategy) {
+        if self.races.is_weak {
+            self.races.weak.stronger = strategy.stronger();
+        }
+    }
+
+    /// Returns true if some accesses and fences of the run have other orders than in the program.
+    #[inline]
+    pub fn has_stronger_orders(&self) -> bool {
+        !self.races.weak.stronger.is_empty()
+    }
+
+    /// Returns an access or fence at a location with this name in the order that it has in this run. A front end calls it if
+    /// the names of its locations are not those of [`Engine::name_location`].
+    #[must_use]
+    pub fn strengthen(&self, operation: Operation, location: Name) -> Operation {
+        let all = self.races.weak.stronger.iter().filter(|stronger| stronger.location == location);
+        all.fold(operation, |operation, stronger| operation.strengthened(stronger.order))
+    }
+
+    /// Prepares an atomic access to something else than exactly one atomic under weak memory: to a part of one, or to
+    /// several. It reads the newest values, and counts as if it synchronized with every thread.
+    pub fn prepare_mixed_access(&mut self, operation: Operation) -> Operation {
+        if operation.touches[1].object().is_some() {
+            return operation;
+        }
+        operation.on(self.order_object(), Access::Write)
+    }
+
+    /// Returns true if the memory of an atomic holds something else than `held` as far as the accesses of the run show.
+    pub fn misses_write(&self, object: ObjectId, held: u128) -> bool {
+        let shadow = self.races.objects.get(object.index());
+        shadow.and_then(|shadow| shadow.messages.newest()).is_some_and(|newest| newest.value != held)
+    }
+
+    /// Takes note that `thread` has exchanged the newest value of an atomic for `held` without an announced access.
+    pub fn note_unseen_write(&mut self, thread: ThreadId, object: ObjectId, held: u128) {
+        let Tracker { objects, threads, weak, .. } = &mut self.races;
+        let (messages, now) = (&mut objects[object.index()].messages, &mut threads[thread.index()].now);
+        if let Some(newest) = messages.newest() {
+            now.join(&newest.released);
+        }
+        let mut released = weak.spare.pop().unwrap_or_default();
+        released.set(now);
+        messages.restart(held, released, &mut weak.slots, &mut weak.spare);
+    }
+
+    /// Forgets the values of an atomic whose memory is released.
+    pub fn forget_atomic(&mut self, object: ObjectId) {
+        if self.races.has_messages(object) {
+            self.races.forget_messages(object);
+        }
+    }
+
     /// Prepares a fence under weak memory, which a thread announces next.
     pub fn prepare_fence(&mut self, operation: Operation) -> Operation {
+        let operation = self.strengthen(operation, self.location_name(operation.location));
         if operation.memory_order().is_some_and(is_sequential) {
             operation.on(self.order_object(), Access::Write)
         } else {
             operation
         }
+    }
+
+    /// Lets `object`, which is no other one, stand for the order of sequentially consistent operations. Otherwise the engine
+    /// adds one when it needs it.
+    pub fn set_sequential_order(&mut self, object: ObjectId) {
+        self.races.weak.order = Some(object);
     }
 
     /// Returns the object that stands for the order of sequentially consistent operations.
@@ -343,6 +466,14 @@ impl Engine {
         self.trace.picks.push(Pick { step, arity, value });
         self.print_outcome(thread, u64::from(value));
         value as usize
+    }
+
+    /// Adds the choice that the latest step of `thread` made among messages in the recorded run, where an engine without them
+    /// repeats it.
+    pub fn repeat_message_choice(&mut self, thread: ThreadId, arity: u32, value: u32) {
+        let step = self.trace.events.len() as u32 - 1;
+        self.trace.picks.push(Pick { step, arity, value });
+        self.print_outcome(thread, u64::from(value));
     }
 
     /// Drops the messages of an atomic that no thread can read any more.

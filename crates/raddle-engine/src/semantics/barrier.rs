@@ -62,6 +62,13 @@ impl RunSummary<'_> {
     /// Returns true if more threads arrived at a barrier, or were about to, than it takes. Then who passes together depends on the
     /// order of arrival, although arrivals count as independent.
     pub fn has_contested_barrier(&self) -> bool {
+        let mut operations =
+            self.trace.events.iter().map(|event| &event.operation).chain(self.trace.pending.iter().flatten());
+        operations.any(|operation| operation.kind == Kind::Barrier) && self.has_contested()
+    }
+
+    #[cold] // Few programs have barriers.
+    fn has_contested(&self) -> bool {
         let is_arrival = |operation: &&Operation| operation.kind == Kind::Barrier;
         let mut users: BTreeMap<ObjectId, BTreeSet<ThreadId>> = BTreeMap::new();
         // What a barrier takes that was destroyed is known from those who passed it.

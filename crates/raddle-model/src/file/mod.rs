@@ -14,7 +14,7 @@ mod values;
 pub use details::{Details, Reason, Stack};
 pub use front_end::{FrontEnd, UnknownFrontEnd};
 
-use crate::{MemoryModel, Operation, Pick, Values, Verdict};
+use crate::{LocationId, MemoryModel, Name, Operation, Pick, Values, Verdict};
 use serde::{Deserialize, Serialize};
 
 /// The version that this crate writes. It also reads version 1.
@@ -272,6 +272,16 @@ impl TraceFile {
     /// Returns the recorded decisions besides the choice of threads.
     pub fn picks(&self) -> impl Iterator<Item = Pick> + '_ {
         self.picks.iter().map(|&(step, arity, value)| Pick { step, arity, value })
+    }
+
+    /// Returns a name for a location of a run as its front end recorded it. It is the same in all runs of the program.
+    pub fn location_name(&self, location: LocationId) -> Name {
+        let text = self.locations.get(location.index()).map_or("", |text| text);
+        match self.front_end {
+            FrontEnd::Native => crate::native::location_name(text),
+            FrontEnd::Rust => Name::of_text(text),
+            FrontEnd::Lab | FrontEnd::Beam => Name(u64::from(location.0)),
+        }
     }
 
     /// Returns the number of steps whose thread differs from that of the previous step.

@@ -358,7 +358,9 @@ impl Kind {
                 .progress(Progress::IfAcquired)
                 .takes(Wakeup),
             Kind::Unpark => row("unpark", "unparked").gives(Wakeup),
-            Kind::Start => row("start", "began to run").anonymous().progress(Progress::Ignored).unordered(),
+            Kind::Start => {
+                row("scheduled", "was scheduled").anonymous().progress(Progress::Ignored).unordered()
+            }
             Kind::ParkBegin => {
                 row("begin to park", "began to park").anonymous().progress(Progress::Ignored).unordered()
             }

@@ -121,7 +121,7 @@ pub enum Kind {
     Downgrade,
     /// Waits until a one-time initialisation is over; with the argument 0, at most until it is abandoned.
     OnceWait,
-    /// Starts a created thread, before anything that it does.
+    /// Starts a created thread, before anything that it does, or continues its creator.
     Start,
     /// Begins to park: asks the strategy whether the wait ends at once, without a token.
     ParkBegin,
