@@ -42,8 +42,10 @@ pub(crate) struct Accesses {
     known: Known,
     /// True while layouts are learned.
     pub(crate) learns: bool,
-    /// True if data races are tracked.
+    /// True if data races or weak memory are tracked, so that objects must not have bytes of other objects.
     pub(crate) races: bool,
+    /// True if an access had a memory order weaker than sequential consistency.
+    pub(crate) has_weak_orders: bool,
     /// The number of accesses.
     pub(crate) count: u64,
     /// The number of consecutive accesses that were not scheduling points: atomic ones, plain reads without a
@@ -182,6 +184,20 @@ impl Accesses {
         let times = self.few.note_yield(is_alone && index == 1);
         let next = if times > SPINNING.0 { SPINNING.1 } else { MOST_UNSEEN[index] / PART };
         self.unseen[index] = MOST_UNSEEN[index] - next;
+    }
+
+    /// Records that the kernel accesses memory for `thread`: if another thread accesses it too, it is shared.
+    pub(crate) fn note_kernel(&mut self, thread: ThreadId, address: u64, size: usize) {
+        self.shared_units(owner(thread), address, size, |_| false);
+    }
+
+    /// Returns the first object of an access to bytes of one unit.
+    pub(crate) fn object(&mut self, address: u64, size: usize) -> u64 {
+        let mut touched = Touched::default();
+        for (unit, from, to) in units(address, size) {
+            self.add_objects(&mut touched, unit, from, to, bits(from, to));
+        }
+        touched.first.unwrap_or(address)
     }
 
     /// Returns the objects of an access that is always a scheduling point.

@@ -27,3 +27,4 @@ pub(crate) mod timer_file;
 pub(crate) mod trap;
 pub(crate) mod values;
 pub(crate) mod waits;
+pub(crate) mod weak;

@@ -26,6 +26,10 @@ pub(crate) enum Class {
     Annotation,
     /// A resource of the operating system; see [`crate::child::outside`]. The value identifies it.
     Descriptor,
+    /// The queue of a futex under weak memory.
+    Queue,
+    /// The order of sequentially consistent operations under weak memory.
+    Order,
 }
 
 impl Class {
@@ -52,7 +56,9 @@ impl ObjectRecord {
     /// Adds it to `engine`.
     pub(crate) fn add(&self, engine: &mut Engine) -> ObjectId {
         let resource = match self.class {
-            Class::Memory | Class::Annotation | Class::Descriptor => Resource::Memory,
+            Class::Memory | Class::Annotation | Class::Descriptor | Class::Queue | Class::Order => {
+                Resource::Memory
+            }
             Class::NormalMutex => Resource::mutex(MutexKind::Normal),
             Class::RecursiveMutex => Resource::mutex(MutexKind::Recursive),
             Class::CheckingMutex => Resource::mutex(MutexKind::ErrorChecking),

@@ -63,6 +63,10 @@ pub(crate) struct RunData {
     pub(crate) outside_waits: u64,
     /// The number of processes it started.
     pub(crate) processes: u64,
+    /// True if a choice of weak memory was smaller than the model allows.
+    pub(crate) forgot_writes: bool,
+    /// True if an access had a memory order weaker than sequential consistency.
+    pub(crate) has_weak_orders: bool,
 }
 
 impl RunData {
@@ -111,6 +115,8 @@ pub(crate) fn write(runtime: &mut Runtime) {
             runtime.outside.processes,
             steps as u64,
             runtime.values.as_ref().map_or(0, |values| u64::from(values.from)),
+            u64::from(summary.forgot_writes),
+            u64::from(runtime.accesses.has_weak_orders),
         ]);
     if complete {
         shared_memory::state().store(COMPLETE, Ordering::Release);
@@ -146,6 +152,8 @@ pub(crate) fn read() -> Results {
                 processes,
                 steps,
                 values_from,
+                forgot_writes,
+                has_weak_orders,
             ] = numbers[..]
             else {
                 return Results::None;
@@ -174,6 +182,8 @@ pub(crate) fn read() -> Results {
                 accesses,
                 outside_waits,
                 processes,
+                forgot_writes: forgot_writes != 0,
+                has_weak_orders: has_weak_orders != 0,
             }))
         }
         _ => Results::None,

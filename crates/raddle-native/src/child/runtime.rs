@@ -11,6 +11,7 @@ use crate::child::shared_memory;
 use crate::child::stack::{Callers, Extent};
 use crate::child::timer_file::TimerFile;
 use crate::child::values::Values;
+use crate::child::weak::Atomics;
 use crate::platform::modules::Modules;
 use crate::platform::table::Table;
 use raddle_engine::{Engine, Next, Reply, Rng, Strategy};
@@ -107,6 +108,8 @@ pub(crate) struct Runtime {
     pub(crate) values: Option<Box<Values>>,
     /// The origins of the memory of objects, if the run is shown.
     pub(crate) memory: Vec<MemoryNote>,
+    /// The atomics of a run under weak memory.
+    pub(crate) atomics: Option<Box<Atomics>>,
 }
 
 /// The memory of an object. Plain data, so that it can be handed to another process.
@@ -186,6 +189,7 @@ impl Runtime {
         handle: u64,
     ) -> Runtime {
         engine.begin(strategy.needs());
+        engine.set_stronger_orders(&*strategy);
         engine.add_thread();
         let mut runtime = Runtime {
             engine,
@@ -217,6 +221,7 @@ impl Runtime {
             halt: None,
             values: None,
             memory: Vec::new(),
+            atomics: None,
         };
         runtime.add_thread(Box::into_raw(Box::new(Fiber::new())), handle, false);
         let first = runtime.engine.next(&mut *runtime.strategy);

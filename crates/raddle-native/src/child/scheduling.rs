@@ -7,7 +7,7 @@
 use crate::child::halt::{Halt, UnseenEnd};
 use crate::child::loss::lose;
 use crate::child::runtime::{Runtime, with};
-use crate::child::{control, inconclusive, pool, results, stack, streams, switching};
+use crate::child::{control, inconclusive, pool, results, stack, streams, switching, weak};
 use crate::platform::{raw, real, signals};
 use raddle_engine::{Next, Reply};
 use raddle_model::{Access, Failure, Kind, LocationId, ObjectId, Operation, ThreadId, Verdict};
@@ -18,6 +18,9 @@ use std::ffi::c_void;
 pub(crate) fn step(operation: impl FnOnce(&mut Runtime) -> Operation) -> Reply {
     let frame = stack::frame();
     let next = with(|runtime| {
+        if runtime.engine.is_weak() {
+            weak::note_unseen_writes(runtime);
+        }
         let operation = operation(runtime);
         runtime.settle_values();
         runtime.accesses.clear_unseen();
@@ -100,6 +103,9 @@ pub(crate) fn end_thread(result: *mut c_void) {
         runtime.me().ended = true;
         runtime.me().result = result;
         runtime.settle_values();
+        if runtime.engine.is_weak() {
+            weak::note_unseen_writes(runtime);
+        }
         runtime.leaving = Some(me).filter(|&me| me != ThreadId(0));
         runtime.engine.finish(me);
         (me, runtime.next())

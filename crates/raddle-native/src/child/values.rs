@@ -173,6 +173,14 @@ impl Values {
         }
     }
 
+    /// Replaces the values of `step`, the latest one: under weak memory, memory holds the newest values.
+    pub(super) fn correct(&mut self, step: u32, read: Option<u64>, written: Option<u64>) {
+        if let Some(noted) = self.noted.last_mut().filter(|noted| noted.step == step) {
+            noted.set_read(read);
+            noted.set_written(written);
+        }
+    }
+
     /// Records that the open step was rejected, if it was to this address.
     pub(crate) fn refuse(&mut self, address: u64) {
         let open = self.open.as_ref().map(|open| self.noted[open.index]);

@@ -1,10 +1,10 @@
 //! Executes the recorded operations of a run again without the program, so that the server's strategy can
-//! learn from a run in another process.
+//! learn from a run in another process. The values of atomics are not needed: choices of weak memory are copied.
 
 use crate::child::outside;
 use crate::child::results::RunData;
 use raddle_engine::{Engine, Needs, Program, Replay, Reply, Strategy, run};
-use raddle_model::{Event, Kind, LocationId, Name, Operation, ThreadId, Verdict};
+use raddle_model::{Event, Kind, LocationId, Name, Operation, Pick, ThreadId, Verdict};
 use std::collections::VecDeque;
 
 /// Brings `engine` into the state in which the run ended, and tracks the data that the strategy of the run
@@ -18,8 +18,11 @@ pub(crate) fn enact(engine: &mut Engine, data: &RunData, needs: Needs, names: &[
     for (actor, pending) in actors.iter_mut().zip(&data.pending) {
         actor.next.extend(pending.filter(|operation| operation.kind != Kind::ConditionReacquire));
     }
-    let mut cast = Cast { data, actors, woken: 0, waiting: 0 };
-    let replay = Replay::of(data.events.clone(), data.picks.clone());
+    let mut cast = Cast { data, actors, messages: Vec::new(), woken: 0, waiting: 0 };
+    let is_message = |pick: &Pick| data.events[pick.step as usize].operation.kind.accesses_memory();
+    let (messages, picks) = data.picks.iter().partition(|pick| is_message(pick));
+    cast.messages = messages;
+    let replay = Replay::of(data.events.clone(), picks);
     let mut follower = Follower { replay, needs };
     // Location numbers are valid only within the run, and names remain valid when a run begins.
     for (place, &name) in names.iter().enumerate() {
@@ -41,6 +44,8 @@ struct Actor {
 struct Cast<'a> {
     data: &'a RunData,
     actors: Vec<Actor>,
+    /// The choices of weak memory.
+    messages: Vec<Pick>,
     /// The number of tokens set without a step that have been set again.
     woken: usize,
     /// The number of threads that wait for a resource of the operating system.
@@ -75,6 +80,11 @@ impl Program for Cast<'_> {
         if reply == Reply::Go {
             let latest = (engine.step_count() as u32).checked_sub(1);
             actor.last = latest.filter(|&step| self.data.events[step as usize].thread == thread);
+            let choice = self.messages.binary_search_by_key(&actor.last, |pick| Some(pick.step));
+            if let Ok(index) = choice {
+                let Pick { arity, value, .. } = self.messages[index];
+                engine.repeat_message_choice(thread, arity, value);
+            }
             if actor.last.is_some_and(|step| self.data.unwritten.binary_search(&step).is_ok()) {
                 engine.note_no_write(thread);
             }

@@ -182,6 +182,8 @@ impl Server {
             status: Some(data.status),
             outside_waits: data.outside_waits,
             processes: data.processes,
+            forgot_writes: data.forgot_writes,
+            has_weak_orders: data.has_weak_orders,
             profiling_error: self.profiling_error.clone(),
             ..RunResult::default()
         }

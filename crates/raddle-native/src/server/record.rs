@@ -7,7 +7,9 @@ use crate::child::runtime::MemoryNote;
 use crate::child::{outside, shared_memory};
 use crate::platform::modules::Modules;
 use raddle_model::native::{ObjectMemory, Setup};
-use raddle_model::{Cell, Format, FrontEnd, Gathered, NO_LOCATION, ObjectId, TraceFile, TraceStep, Values};
+use raddle_model::{
+    Cell, Format, FrontEnd, Gathered, NO_LOCATION, ObjectId, SEQUENTIAL_ORDER, TraceFile, TraceStep, Values,
+};
 
 /// Returns the latest run. The command line adds the program, because it knows the arguments.
 pub(crate) fn record(
@@ -87,6 +89,7 @@ fn object(made: &ObjectRecord, modules: &Modules) -> String {
         Class::Thread => format!("T{}", made.value),
         Class::Descriptor => outside::text(made.value),
         Class::Token => format!("futex of T{}", made.value),
+        Class::Order => SEQUENTIAL_ORDER.to_owned(),
         _ => modules.text(made.address),
     }
 }

@@ -13,6 +13,7 @@ use crate::child::values::Values;
 use crate::child::{callers, control, crash, pool, shared_memory};
 use crate::platform::{memory, raw};
 use raddle_engine::{Engine, Strategy};
+use raddle_model::MemoryModel;
 use raddle_model::native::{Answer, Points};
 
 /// The end of a child's process.
@@ -100,11 +101,17 @@ impl Server {
     /// writes to is copied.
     #[inline(never)]
     fn install(&self, strategy: Box<dyn Strategy>, wanted: Wanted) {
-        let engine = Engine::new(self.setup.settings.into());
+        let mut settings = self.setup.settings;
+        if self.learns {
+            // Which memory is shared is not known yet, so that accesses to atomics are missed.
+            settings.memory = MemoryModel::Sc;
+        }
+        let engine = Engine::new(settings.into());
         callers::set_modules(self.modules);
         runtime::install(Runtime::new(engine, strategy, self.modules, self.main));
         runtime::with(|runtime| {
-            runtime.accesses.races = self.setup.settings.races;
+            runtime.accesses.races =
+                self.setup.settings.races || self.setup.settings.memory == MemoryModel::Weak;
             runtime.wants_steps = wanted != Wanted::IfFailing;
             runtime.values =
                 matches!(wanted, Wanted::Values | Wanted::Details).then(|| Box::new(Values::wanted()));

@@ -10,7 +10,7 @@ use crate::platform::modules::Modules;
 use crate::platform::raw;
 use raddle_engine::{Engine, Strategy};
 use raddle_model::native::{Answer, Setup};
-use raddle_model::{IRoot, Ledger, Name};
+use raddle_model::{IRoot, Ledger, MemoryModel, Name, Settings};
 use raddle_strategies::coverage::Coverage;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -106,7 +106,9 @@ impl Server {
                 raw::exit(0);
             }
         });
-        let engine = Engine::new(setup.settings.into());
+        // It repeats runs, whose choices of weak memory are recorded.
+        let settings = Settings { memory: MemoryModel::Sc, ..setup.settings };
+        let engine = Engine::new(settings.into());
         let (places, known, profiling_error) = (BTreeMap::new(), Known::default(), None);
         let is_alone = setup.alone;
         // SAFETY: the function has no preconditions.

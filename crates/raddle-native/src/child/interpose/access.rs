@@ -10,7 +10,7 @@ use crate::child::control::enter;
 use crate::child::objects::Class;
 use crate::child::runtime::{self, Runtime, with};
 use crate::child::scheduling::step;
-use crate::child::{heap_checks, values};
+use crate::child::{heap_checks, values, weak};
 use raddle_model::native::Points;
 use raddle_model::{Access, Kind, MemoryOrder, Operation};
 use std::ffi::{c_int, c_void};
@@ -104,6 +104,7 @@ fn points(runtime: &mut Runtime, address: usize, size: usize, atomic: bool) -> T
 /// runs these accesses are scheduling points. This call is not one: the C library may hold a lock of its own.
 pub(super) fn note_free(address: usize, size: usize) {
     with(|runtime| {
+        weak::forget(runtime, address, size);
         if runtime.threads.len() == 1 || runtime.accesses.count == 0 || runtime.points != Points::Shared {
             return;
         }
@@ -113,21 +114,24 @@ pub(super) fn note_free(address: usize, size: usize) {
 
 /// Announces an access, if it is a scheduling point, and returns whether it is. When it returns, the access
 /// is about to be executed. Called inside the runtime.
-pub(super) fn announce(kind: Kind, address: usize, size: usize, orders: Orders, place: usize) -> bool {
-    let announced = announce_point(kind, address, size, orders, place);
+pub(super) fn announce(accessed: Accessed) -> Announced {
+    let Accessed { kind, address, size, place, .. } = accessed;
+    let announced = announce_point(accessed);
     heap_checks::check(kind, address, size, place);
-    if announced && values::are_wanted() {
+    if announced != Announced::No && values::are_wanted() {
         runtime::begin_value();
     }
     announced
 }
 
-fn announce_point(kind: Kind, address: usize, size: usize, orders: Orders, place: usize) -> bool {
+fn announce_point(accessed: Accessed) -> Announced {
+    let Accessed { kind, address, size, orders, expected, place } = accessed;
     let (touched, due) = with(|runtime| {
         if runtime.threads.len() == 1 {
             return (Touched::default(), None);
         }
         let is_atomic = orders != Orders::PLAIN;
+        runtime.accesses.has_weak_orders |= orders.is_weak();
         let touched = points(runtime, address, size, is_atomic);
         match touched.first {
             None => (touched, runtime.accesses.count_unseen(address, kind == Kind::Read, is_atomic)),
@@ -138,8 +142,9 @@ fn announce_point(kind: Kind, address: usize, size: usize, orders: Orders, place
         if let Some(count) = due {
             let_others_touch(count, place);
         }
-        return false;
+        return Announced::No;
     };
+    let mut announced = Announced::Yes;
     step(|runtime| {
         let access = if kind == Kind::Read { Access::Read } else { Access::Write };
         if let Some(values) = &mut runtime.values {
@@ -150,12 +155,41 @@ fn announce_point(kind: Kind, address: usize, size: usize, orders: Orders, place
         if let Some(second) = second {
             operation = operation.on(runtime.object(second, Class::Memory, || 0), access);
         }
-        match orders.failure {
+        let operation = match orders.failure {
             Some(failure) => operation.exchanging(orders.success, failure),
             None => operation.ordered(orders.success),
+        };
+        if orders == Orders::PLAIN || !runtime.engine.is_weak() {
+            return operation;
         }
+        let prepared = weak::prepare(runtime, operation, (address, size), expected);
+        announced = if prepared.is_weak { Announced::Weakly } else { Announced::Yes };
+        prepared.operation
     });
-    true
+    announced
+}
+
+/// An access that a thread is about to make.
+#[derive(Clone, Copy)]
+pub(super) struct Accessed {
+    pub(super) kind: Kind,
+    pub(super) address: usize,
+    pub(super) size: usize,
+    pub(super) orders: Orders,
+    /// The value that an exchange compares with.
+    pub(super) expected: Option<u128>,
+    pub(super) place: usize,
+}
+
+/// The treatment of an access.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Announced {
+    /// It is not a scheduling point.
+    No,
+    /// It is one.
+    Yes,
+    /// It is one, and the engine knows which value it reads.
+    Weakly,
 }
 
 /// Lets other threads run after many consecutive accesses that are not scheduling points, when the limit number
@@ -183,6 +217,11 @@ pub(super) struct Orders {
 
 impl Orders {
     const PLAIN: Orders = Orders { success: MemoryOrder::Plain, failure: None };
+
+    fn is_weak(self) -> bool {
+        let weak = MemoryOrder::Relaxed..MemoryOrder::SequentiallyConsistent;
+        weak.contains(&self.success) || self.failure.is_some_and(|failure| weak.contains(&failure))
+    }
 
     pub(super) fn atomic(order: c_int) -> Orders {
         Orders { success: memory_order(order), failure: None }
@@ -221,7 +260,8 @@ pub(super) fn note_failed_exchange() {
 }
 
 fn plain(kind: Kind, address: *const c_void, size: usize, place: usize) {
-    enter(|| announce(kind, address as usize, size, Orders::PLAIN, place));
+    let address = address as usize;
+    enter(|| announce(Accessed { kind, address, size, orders: Orders::PLAIN, expected: None, place }));
 }
 
 unsafe extern "C" fn read<const SIZE: usize>(address: *const c_void, place: usize) {
@@ -264,13 +304,16 @@ unsafe extern "C" fn fill(to: *mut c_void, byte: c_int, size: usize, place: usiz
     unsafe { libc::memset(to, byte, size) }
 }
 
-/// Announces a fence if data races are tracked, because it orders accesses around it.
+/// Announces a fence if data races or weak memory are tracked, because it orders accesses around it.
 unsafe extern "C" fn fence(order: c_int, place: usize) {
     enter(|| {
         let tracked = with(|runtime| runtime.accesses.races && runtime.threads.len() > 1);
         let order = memory_order(order);
         if tracked && order != MemoryOrder::Relaxed {
-            step(|runtime| Operation::new(Kind::Fence, runtime.place(place)).ordered(order));
+            step(|runtime| {
+                let fence = Operation::new(Kind::Fence, runtime.place(place)).ordered(order);
+                if runtime.engine.is_weak() { weak::prepare_fence(runtime, fence) } else { fence }
+            });
         }
     });
 }

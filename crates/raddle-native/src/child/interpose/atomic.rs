@@ -1,46 +1,52 @@
 //! Atomic accesses of code compiled with `-fsanitize=thread`. The compiler replaces them with calls of these
-//! functions. They are executed sequentially consistently, which is at least the requested order.
+//! functions. Under weak memory the engine decides which values they read; otherwise they are executed sequentially
+//! consistently, which is at least the requested order.
 
-use super::access::{Orders, announce, note_failed_exchange, note_no_write};
+use super::access::{Accessed, Announced, Orders, announce, note_failed_exchange, note_no_write};
 use super::entry::entries;
 use crate::child::control::enter;
-use crate::child::{runtime, values};
+use crate::child::{runtime, values, weak};
 use raddle_model::Kind;
 use std::ffi::c_int;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64};
 
 /// Announces an access and then executes it, so that nothing comes between its execution and the next
-/// announcement.
-fn access<R>(
-    kind: Kind,
-    address: usize,
-    size: usize,
-    orders: Orders,
-    place: usize,
-    execute: impl FnOnce() -> (R, bool),
-) -> R {
-    access_announced(kind, address, size, orders, place, execute).0
-}
-
-/// Like `access`, but also returns whether it was announced.
-fn access_announced<R>(
-    kind: Kind,
-    address: usize,
-    size: usize,
-    orders: Orders,
-    place: usize,
-    execute: impl FnOnce() -> (R, bool),
+/// announcement. `directly` executes it in memory; it returns the result and whether the value has changed. `weakly` gets the value
+/// read, and returns the result and the value written, if any. Returns the result, and whether the access was announced.
+pub(super) fn access<R>(
+    accessed: Accessed,
+    directly: impl FnOnce() -> (R, bool),
+    weakly: impl FnOnce(u128) -> (R, Option<u128>),
 ) -> (R, bool) {
-    let announced = enter(|| announce(kind, address, size, orders, place)) == Some(true);
-    let (result, wrote) = execute();
-    if announced && values::are_wanted() {
+    let Accessed { kind, address, size, .. } = accessed;
+    let announced = enter(|| announce(accessed)).unwrap_or(Announced::No);
+    let weak = (announced == Announced::Weakly)
+        .then(|| enter(|| weak::execute(address, size, kind.reads_memory(), weakly)));
+    let (result, wrote) = weak.flatten().unwrap_or_else(directly);
+    let is_step = announced != Announced::No;
+    if announced == Announced::Yes && values::are_wanted() {
         enter(runtime::settle_value);
     }
-    if announced && !wrote && kind != Kind::Read {
+    if is_step && !wrote && kind != Kind::Read {
         enter(note_no_write);
     }
-    (result, announced)
+    (result, is_step)
+}
+
+/// Defines the functions that change the value.
+macro_rules! changes {
+    ($type:ty; $($name:ident: $change:expr;)*) => {$(
+        pub(super) unsafe extern "C" fn $name(
+            p: *mut $type,
+            value: $type,
+            order: c_int,
+            place: usize,
+        ) -> $type {
+            let with: fn($type, $type) -> $type = $change;
+            change(p, order, place, |old| with(old, value))
+        }
+    )*};
 }
 
 macro_rules! atomics {
@@ -54,117 +60,48 @@ macro_rules! atomics {
                 unsafe { <$atomic>::from_ptr(address) }
             }
 
-            fn change(
+            fn accessed(
+                kind: Kind,
                 p: *mut $type,
-                order: c_int,
+                orders: Orders,
+                expected: Option<$type>,
                 place: usize,
-                change: impl Fn(&$atomic) -> ($type, $type),
-            ) -> $type {
-                access(
-                    Kind::ReadModifyWrite,
-                    p as usize,
-                    size_of::<$type>(),
-                    Orders::atomic(order),
-                    place,
-                    || {
-                        let (old, new) = change(at(p));
-                        (old, old != new)
-                    },
-                )
+            ) -> Accessed {
+                let expected = expected.map(u128::from);
+                Accessed { kind, address: p as usize, size: size_of::<$type>(), orders, expected, place }
+            }
+
+            fn change(p: *mut $type, order: c_int, place: usize, change: impl Fn($type) -> $type) -> $type {
+                let accessed = accessed(Kind::ReadModifyWrite, p, Orders::atomic(order), None, place);
+                let directly = || {
+                    let update = at(p).fetch_update(SeqCst, SeqCst, |old| Some(change(old)));
+                    let old = update.unwrap_or_else(|old| old);
+                    (old, old != change(old))
+                };
+                let weakly = |read| (read as $type, Some(u128::from(change(read as $type))));
+                access(accessed, directly, weakly).0
             }
 
             pub(super) unsafe extern "C" fn load(p: *mut $type, order: c_int, place: usize) -> $type {
-                access(Kind::Read, p as usize, size_of::<$type>(), Orders::atomic(order), place, || {
-                    (at(p).load(SeqCst), false)
-                })
+                let accessed = accessed(Kind::Read, p, Orders::atomic(order), None, place);
+                access(accessed, || (at(p).load(SeqCst), false), |read| (read as $type, None)).0
             }
 
             pub(super) unsafe extern "C" fn store(p: *mut $type, value: $type, order: c_int, place: usize) {
-                access(Kind::Write, p as usize, size_of::<$type>(), Orders::atomic(order), place, || {
-                    let old = at(p).swap(value, SeqCst);
-                    ((), old != value)
-                })
+                let accessed = accessed(Kind::Write, p, Orders::atomic(order), None, place);
+                let directly = || ((), at(p).swap(value, SeqCst) != value);
+                access(accessed, directly, |_| ((), Some(u128::from(value))));
             }
 
-            pub(super) unsafe extern "C" fn exchange(
-                p: *mut $type,
-                value: $type,
-                order: c_int,
-                place: usize,
-            ) -> $type {
-                change(p, order, place, |atomic| (atomic.swap(value, SeqCst), value))
-            }
-
-            pub(super) unsafe extern "C" fn fetch_add(
-                p: *mut $type,
-                value: $type,
-                order: c_int,
-                place: usize,
-            ) -> $type {
-                change(p, order, place, |atomic| {
-                    let old = atomic.fetch_add(value, SeqCst);
-                    (old, old.wrapping_add(value))
-                })
-            }
-
-            pub(super) unsafe extern "C" fn fetch_sub(
-                p: *mut $type,
-                value: $type,
-                order: c_int,
-                place: usize,
-            ) -> $type {
-                change(p, order, place, |atomic| {
-                    let old = atomic.fetch_sub(value, SeqCst);
-                    (old, old.wrapping_sub(value))
-                })
-            }
-
-            pub(super) unsafe extern "C" fn fetch_and(
-                p: *mut $type,
-                value: $type,
-                order: c_int,
-                place: usize,
-            ) -> $type {
-                change(p, order, place, |atomic| {
-                    let old = atomic.fetch_and(value, SeqCst);
-                    (old, old & value)
-                })
-            }
-
-            pub(super) unsafe extern "C" fn fetch_or(
-                p: *mut $type,
-                value: $type,
-                order: c_int,
-                place: usize,
-            ) -> $type {
-                change(p, order, place, |atomic| {
-                    let old = atomic.fetch_or(value, SeqCst);
-                    (old, old | value)
-                })
-            }
-
-            pub(super) unsafe extern "C" fn fetch_xor(
-                p: *mut $type,
-                value: $type,
-                order: c_int,
-                place: usize,
-            ) -> $type {
-                change(p, order, place, |atomic| {
-                    let old = atomic.fetch_xor(value, SeqCst);
-                    (old, old ^ value)
-                })
-            }
-
-            pub(super) unsafe extern "C" fn fetch_nand(
-                p: *mut $type,
-                value: $type,
-                order: c_int,
-                place: usize,
-            ) -> $type {
-                change(p, order, place, |atomic| {
-                    let old = atomic.fetch_nand(value, SeqCst);
-                    (old, !(old & value))
-                })
+            changes! {
+                $type;
+                exchange: |_, value| value;
+                fetch_add: |old, value| old.wrapping_add(value);
+                fetch_sub: |old, value| old.wrapping_sub(value);
+                fetch_and: |old, value| old & value;
+                fetch_or: |old, value| old | value;
+                fetch_xor: |old, value| old ^ value;
+                fetch_nand: |old, value| !(old & value);
             }
 
             /// Returns the value found.
@@ -177,13 +114,16 @@ macro_rules! atomics {
                 place: usize,
             ) -> $type {
                 let orders = Orders::exchange(order, failure);
-                let execute = || match at(p).compare_exchange(expected, value, SeqCst, SeqCst) {
+                let accessed = accessed(Kind::ReadModifyWrite, p, orders, Some(expected), place);
+                let directly = || match at(p).compare_exchange(expected, value, SeqCst, SeqCst) {
                     Ok(old) => (old, old != value),
                     Err(old) => (old, false),
                 };
-                let kind = Kind::ReadModifyWrite;
-                let (found, announced) =
-                    access_announced(kind, p as usize, size_of::<$type>(), orders, place, execute);
+                let weakly = |read| {
+                    let found = read as $type;
+                    (found, (found == expected).then_some(u128::from(value)))
+                };
+                let (found, announced) = access(accessed, directly, weakly);
                 if announced && found != expected {
                     enter(note_failed_exchange);
                 }

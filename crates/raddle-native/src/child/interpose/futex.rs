@@ -74,17 +74,35 @@ fn word(address: usize) -> u32 {
     unsafe { std::ptr::read_volatile(address as *const u32) }
 }
 
-/// Orders operations on the queue of a futex as if they wrote its word.
+/// Orders operations on the queue of a futex as if they wrote its word. Under weak memory a wait reads the word, and the
+/// queue is an object of its own: the values of the word are the engine's.
 fn touch(kind: Kind, call: &Call) {
-    step_on(kind, call.place, Access::Write, |runtime| {
+    let address = call.address as u64;
+    step(|runtime| {
         if let Some(values) = runtime.values.as_mut().filter(|_| kind == Kind::Read) {
             values.announce(runtime.current, kind, (call.address, size_of::<u32>()), false);
         }
-        runtime.object(call.address as u64 & !7, Class::Memory, || 0)
+        runtime.accesses.note_kernel(runtime.current, address, size_of::<u32>());
+        let word = runtime.accesses.object(address, size_of::<u32>());
+        let operation = Operation::new(kind, runtime.place(call.place));
+        if !runtime.engine.is_weak() {
+            return operation.on(runtime.object(word, Class::Memory, || 0), Access::Write);
+        }
+        let queue = runtime.object(address, Class::Queue, || 0);
+        if kind.reads_memory() {
+            operation.on(runtime.object(word, Class::Memory, || 0), Access::Read).on(queue, Access::Write)
+        } else {
+            operation.on(queue, Access::Write)
+        }
     });
     if kind == Kind::Read && values::are_wanted() {
         runtime::begin_value();
     }
+    with(|runtime| {
+        if runtime.engine.is_weak() {
+            runtime.atomics.get_or_insert_default().watch(call.address);
+        }
+    });
 }
 
 fn wait(call: Call, bits: u32, span: u64) -> Result<c_long, c_int> {

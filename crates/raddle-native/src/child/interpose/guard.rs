@@ -4,10 +4,11 @@
 //! the static is not initialized. So the end of the initialization is a release of that byte for threads that
 //! only read it, and the end of a once-initialization for threads that wait.
 
-use super::access::{Orders, announce};
+use super::access::{Accessed, Announced, Orders, announce};
 use super::entry::entries;
-use super::once::{begin, end};
+use super::once::{begin, end, must_announce};
 use crate::child::control::enter;
+use crate::child::weak;
 use crate::platform::real;
 use raddle_engine::Reply;
 use raddle_model::Kind;
@@ -33,7 +34,7 @@ fn first_byte(guard: *mut c_void) -> &'static AtomicU8 {
 /// Returns 1 if the caller must initialize the static.
 unsafe extern "C" fn acquire(guard: *mut c_void, place: usize) -> c_int {
     let begun = enter(|| {
-        if first_byte(guard).load(Ordering::Acquire) == MADE {
+        if first_byte(guard).load(Ordering::Acquire) == MADE && !must_announce(guard) {
             return 0;
         }
         c_int::from(begin(guard, place) == Reply::RunOnce)
@@ -44,8 +45,13 @@ unsafe extern "C" fn acquire(guard: *mut c_void, place: usize) -> c_int {
 
 unsafe extern "C" fn release(guard: *mut c_void, place: usize) {
     let ended = enter(|| {
-        announce(Kind::Write, guard as usize, 1, Orders::atomic(RELEASE), place);
-        first_byte(guard).store(MADE, Ordering::Release);
+        let (address, orders) = (guard as usize, Orders::atomic(RELEASE));
+        let written = Accessed { kind: Kind::Write, address, size: 1, orders, expected: None, place };
+        if announce(written) == Announced::Weakly {
+            weak::execute(address, 1, false, |_| ((), Some(u128::from(MADE))));
+        } else {
+            first_byte(guard).store(MADE, Ordering::Release);
+        }
         end(guard, place, true);
     });
     if ended.is_none() {

@@ -37,9 +37,9 @@ pub(super) fn end(once: *mut c_void, place: usize, done: bool) {
     });
 }
 
-/// Returns true if a completed initialization must still be announced: if data races are tracked, it happens
-/// before what follows. One that the run does not know was completed before there were threads.
-fn must_announce(once: *mut c_void) -> bool {
+/// Returns true if a completed initialization must still be announced: if data races or weak memory are tracked, it
+/// happens before what follows. One that the run does not know was completed before there were threads.
+pub(super) fn must_announce(once: *mut c_void) -> bool {
     with(|runtime| runtime.accesses.races && runtime.objects.find(once as u64, Class::Once).is_some())
 }
 

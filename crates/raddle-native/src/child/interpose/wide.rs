@@ -1,6 +1,7 @@
-//! Atomic accesses to sixteen bytes, as in [`super::atomic`]. All of them use `cmpxchg16b`, including reads.
+//! Atomic accesses to sixteen bytes, as in [`super::atomic`]. All of them use `cmpxchg16b`, including reads. They touch two
+//! objects, so that they read the newest value under weak memory, too.
 
-use super::access::{Orders, announce, note_failed_exchange, note_no_write};
+use super::access::{Accessed, Announced, Orders, announce, note_failed_exchange, note_no_write};
 use super::entry::{entries, full_entries, place};
 use crate::child::control::enter;
 use raddle_model::Kind;
@@ -58,7 +59,8 @@ fn access(
     place: usize,
     change: impl Fn(u128) -> u128,
 ) -> (u128, bool) {
-    let announced = enter(|| announce(kind, p as usize, 16, orders, place)) == Some(true);
+    let accessed = Accessed { kind, address: p as usize, size: 16, orders, expected: None, place };
+    let announced = enter(|| announce(accessed)).is_some_and(|announced| announced != Announced::No);
     let mut old = 0;
     loop {
         let new = change(old);
