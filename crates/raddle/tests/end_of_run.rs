@@ -64,6 +64,21 @@ fn a_destructor_that_panics_does_not_abort() {
 }
 
 #[test]
+fn a_second_panic_while_the_test_unwinds_is_reported() {
+    survives_with(|| {
+        let _on_drop = OnDrop(|| panic!("in a destructor"));
+        panic!("{MESSAGE}");
+    });
+    survives_with(|| {
+        let failing = thread::spawn(|| {
+            let _on_drop = OnDrop(|| panic!("in a destructor"));
+            panic!("{MESSAGE}");
+        });
+        _ = failing.join();
+    });
+}
+
+#[test]
 fn a_destructor_of_a_task_that_panics_does_not_abort() {
     survives_with(|| {
         let started = Arc::new(AtomicBool::new(false));

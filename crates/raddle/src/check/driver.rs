@@ -17,9 +17,6 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The runs of each strategy that are searched for weak memory orders.
-const ORDER_RUNS: u64 = 16;
-
 /// A test, which is run repeatedly.
 pub(super) type Test = Arc<dyn Fn() + Send + Sync>;
 
@@ -210,10 +207,8 @@ impl TestWorker<'_> {
         if summary.trace.events.last().is_some_and(|event| event.operation.kind == Kind::Exit) {
             self.check.leaves_tasks.store(true, Ordering::Relaxed);
         }
-        // Scanning a run takes time, and a test that uses weak orders does so in its first runs.
-        if run < ORDER_RUNS && summary.thread_count() > 1 {
-            let is_weak = summary.trace.events.iter().any(|event| event.operation.is_weakly_ordered());
-            self.check.has_weak_orders.fetch_or(is_weak, Ordering::Relaxed);
+        if runtime.has_weak_orders && summary.thread_count() > 1 {
+            self.check.has_weak_orders.store(true, Ordering::Relaxed);
         }
         if !runtime.has_learnt() {
             runtime.strategy.learn(&summary);

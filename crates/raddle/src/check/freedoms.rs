@@ -3,10 +3,11 @@
 //! spurious wake-ups and readers that wait behind writers.
 
 use super::config::{Config, Timeouts};
+use crate::runtime::Freedom;
 use raddle_model::{Settings, TraceFile, mix};
 use raddle_search::Lane;
 
-/// The parameter of a failure file that records whether the run was [free](Freedoms::free).
+/// The parameter of a failure file that records the [freedom](Freedoms::free) of the run.
 pub(super) const FREE: &str = "std_freedoms";
 
 /// The behavior of a run that std leaves open.
@@ -14,9 +15,9 @@ pub(super) const FREE: &str = "std_freedoms";
 pub(super) struct Freedoms {
     /// The settings for time and for dropping tasks.
     pub(super) settings: Settings,
-    /// True if the start of a thread is a step, `park` may return without a token, and a thread that already
-    /// reads may wait behind a writer.
-    pub(super) free: bool,
+    /// The choices of the strategy: whether the start of a thread is a step, `park` may return without a
+    /// token, and a thread that already reads may wait behind a writer.
+    pub(super) free: Freedom,
 }
 
 /// One in this many runs has time-outs at any moment, and one drops tasks at any moment.
@@ -29,7 +30,8 @@ const PERIOD: u64 = 4;
 pub(super) fn of(config: &Config, lane: &Lane, run: u64) -> Freedoms {
     let settings = config.settings();
     if lane.counts_orders || lane.pct_depth.is_some() {
-        return Freedoms { settings, free: config.std_freedoms };
+        let free = if config.std_freedoms { Freedom::Choices } else { Freedom::None };
+        return Freedoms { settings, free };
     }
     let mut drawn = mix(mix(config.seed) ^ mix(!run));
     let mut one_of = |number: u64| {
@@ -42,12 +44,16 @@ pub(super) fn of(config: &Config, lane: &Lane, run: u64) -> Freedoms {
     let timeouts_anytime = settings.timeouts_anytime || early;
     Freedoms {
         settings: Settings { timeouts_anytime, exit_last, ..settings },
-        free: one_of(2) && config.std_freedoms,
+        free: if one_of(2) && config.std_freedoms { Freedom::Pauses } else { Freedom::None },
     }
 }
 
-/// Returns true if the run of a file was [free](Freedoms::free). Files of earlier versions have no such
-/// parameter, and their runs were not.
-pub(super) fn was_free(file: &TraceFile) -> bool {
-    file.parameters.iter().any(|(name, value)| name == FREE && *value != 0)
+/// Returns the [freedom](Freedoms::free) of the run of a file. Files of earlier versions have no such
+/// parameter, or know no pauses.
+pub(super) fn of_file(file: &TraceFile) -> Freedom {
+    match file.parameters.iter().find(|(name, _)| name == FREE) {
+        None | Some((_, 0)) => Freedom::None,
+        Some((_, 1)) => Freedom::Choices,
+        Some(_) => Freedom::Pauses,
+    }
 }

@@ -138,7 +138,7 @@ impl<'a> Runs<'a> {
         let mut runtime = Runtime::new(engine, follow, conflict.clone());
         runtime.fail_on_leaked_threads = self.fail_on_leaked_threads;
         runtime.note_values();
-        runtime.free = freedoms::was_free(self.found);
+        runtime.free = freedoms::of_file(self.found);
         runtime.watch(&self.found.program);
         let body = Arc::clone(self.test);
         runtime = runtime::run(runtime, Box::new(move || body()));

@@ -44,8 +44,20 @@ pub(super) fn install() {
             let message = runtime::panic_message(info.payload());
             let location = info.location().map_or_else(String::new, ToString::to_string);
             PANICS.with_borrow_mut(|panics| panics.push(Panic { thread: thread.0, message, location }));
+            if let Some(back) = runtime::aborting(info) {
+                runtime::fail_by_abort(&aborting_message(thread.0, back));
+            }
         }));
     });
+}
+
+/// Returns the message of the panic that std is about to end with an abort: the one `back` panics before the
+/// latest of `thread`.
+fn aborting_message(thread: u32, back: usize) -> String {
+    PANICS.with_borrow(|panics| {
+        let mut of_thread = panics.iter().rev().filter(|panic| panic.thread == thread);
+        of_thread.nth(back).or(panics.last()).map_or_else(String::new, |panic| panic.message.clone())
+    })
 }
 
 /// Returns the panics since the last call on this OS thread.

@@ -51,7 +51,7 @@ pub(super) fn record(runtime: &Runtime, panics: &[Panic], origin: Origin<'_>) ->
         environment: environment(),
         parameters: vec![
             (LEAKED.to_owned(), i64::from(origin.fail_on_leaked_threads)),
-            (FREE.to_owned(), i64::from(runtime.free)),
+            (FREE.to_owned(), runtime.free as i64),
         ],
         settings: Settings { timeouts_anytime: summary.trace.timeouts_anytime, ..origin.settings },
         strategy: origin.strategy.to_owned(),

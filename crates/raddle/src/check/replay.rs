@@ -197,7 +197,7 @@ fn run(file: &TraceFile, test: &Test) -> Option<(Box<Runtime>, Option<Divergence
         file.parameters.iter().any(|(name, value)| name == LEAKED && *value != 0);
     runtime.note_values();
     runtime.locations = Locations::expecting(file.locations.iter().skip(1).map(|text| &text[..]));
-    runtime.free = freedoms::was_free(file);
+    runtime.free = freedoms::of_file(file);
     runtime.watch(&file.program);
     let body = Arc::clone(test);
     runtime = runtime::run(runtime, Box::new(move || body()));

@@ -119,6 +119,7 @@ where
             runtime.start(thread, None, Box::new(move || run(future, &for_task, &result)));
             runtime.engine.set_background(thread);
         });
+        runtime::pause_after_spawn(location);
     }
     JoinHandle { core, slot }
 }

@@ -1,6 +1,6 @@
 //! Loom's `model`: runs a test under every distinct schedule.
 
-use crate::{Config, Failed, Passed, check_with};
+use crate::{Config, Failed, Memory, Passed, check_with};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -8,7 +8,8 @@ use std::time::Duration;
 /// that yields waits for the others at once; each further iteration would be another partial order to run.
 const PATIENCE: u32 = 1;
 
-/// Runs `test` once for each partial order of its operations and panics with the report of the first failure.
+/// Runs `test` once for each partial order of its operations and each choice of weak memory, and panics with the report of the
+/// first failure.
 /// Environment variables change this as for any check; see [`Config`].
 #[track_caller]
 pub fn model<F>(test: F)
@@ -95,6 +96,7 @@ impl Builder {
         };
         let mut config = Config::new()
             .with_strategy(strategy)
+            .with_memory(Memory::Weak)
             .with_step_limit(self.max_branches as u64)
             .with_step_limit_fails(true);
         config.patience = PATIENCE;

@@ -8,7 +8,7 @@
 //! unwinding; `switch/abort.rs` describes how the process survives that.
 
 use super::switch::{Fiber, SuspendReason, abandon_at_abort};
-use super::{REPLY, Task, tracked, with};
+use super::{REPLY, Task, Thread, tracked, with};
 use raddle_engine::Reply;
 use raddle_model::{Failure, LocationId, ThreadId};
 use std::any::Any;
@@ -47,6 +47,13 @@ pub(super) struct Closing {
     started: Vec<Task>,
 }
 
+impl Thread {
+    /// Returns true if it has not ended, or has variables to drop.
+    fn has_remains(&self) -> bool {
+        self.fiber.is_some() || self.task.is_some() || !self.locals.is_empty()
+    }
+}
+
 /// A fiber of a thread that has not ended.
 #[derive(Clone, Copy)]
 struct Suspended {
@@ -60,11 +67,14 @@ struct Suspended {
 /// one, in whose scope it was started, but never from a younger one. `panicking`: this OS thread was
 /// unwinding before the run.
 pub(super) fn close(panicking: bool) {
-    with(|runtime| {
-        runtime.close = Closing::default();
+    let has_remains = with(|runtime| {
         runtime.closing = true;
         runtime.worker.close();
+        runtime.close.lost > 0 || runtime.threads.iter().any(Thread::has_remains)
     });
+    if !has_remains && !tracked::has_stored() && !super::is_shuttle() {
+        return;
+    }
     close_others();
     if tracked::has_stored() {
         drop_as(ThreadId(0), tracked::drop_stored);
@@ -100,8 +110,7 @@ pub(crate) fn close_others() -> bool {
     for index in (0..count).rev() {
         let left = with(|runtime| {
             let thread = &mut runtime.threads[index];
-            let left = (thread.fiber.take(), thread.task.take(), thread.panicking);
-            (left.0.is_some() || left.1.is_some() || !thread.locals.is_empty()).then_some(left)
+            thread.has_remains().then(|| (thread.fiber.take(), thread.task.take(), thread.panicking))
         });
         let Some((fiber, task, draining)) = left else { continue };
         any = true;
@@ -131,7 +140,10 @@ pub(crate) fn close_others() -> bool {
 /// Calls `action` as `thread` on a fiber, then drops the thread's variables.
 fn drop_as(thread: ThreadId, action: impl FnOnce() + 'static) {
     let fiber = Fiber::take();
-    with(|runtime| runtime.threads[thread.index()].task = Some(Box::new(action) as Task));
+    with(|runtime| {
+        let thread = &mut runtime.threads[thread.index()];
+        (thread.task, thread.delayed_at) = (Some(Box::new(action) as Task), None);
+    });
     resume(Suspended { fiber, thread, draining: false });
 }
 
@@ -269,10 +281,31 @@ fn note_lost(message: &str) {
 /// Handles a panic for the panic hook. Returns true if std is about to abort the process because a destructor
 /// panicked while its thread was unwound at the end of the run; the current fiber is then abandoned instead.
 pub(crate) fn survives_abort(info: &PanicHookInfo<'_>) -> bool {
-    const TEXTS: [&str; 2] =
-        ["panic in a destructor during cleanup", "panic in a function that cannot unwind"];
-    let text = info.payload().downcast_ref::<&str>();
-    text.is_some_and(|text| TEXTS.contains(text)) && super::is_in_closing() && abandon_at_abort()
+    aborting(info).is_some() && super::is_in_closing() && abandon_at_abort()
+}
+
+/// Returns `Some` if std is about to abort the process because a panic cannot unwind, with the number of
+/// panics between the first one that led to it and this one.
+pub(crate) fn aborting(info: &PanicHookInfo<'_>) -> Option<usize> {
+    match *info.payload().downcast_ref::<&str>()? {
+        "panic in a destructor during cleanup" => Some(2),
+        "panic in a function that cannot unwind" => Some(1),
+        _ => None,
+    }
+}
+
+/// Fails the run for a panic of the current thread that std is about to end with an abort, and prepares to
+/// abandon its fiber instead, so that the failure can be reported. Called by the panic hook.
+pub(crate) fn fail_by_abort(message: &str) {
+    let outside = with(|runtime| {
+        let (thread, message) = (runtime.current, message.to_owned());
+        runtime.engine.fail(Failure::Assertion { thread, location: LocationId(0), message });
+        runtime.threads[thread.index()].fiber = None;
+        runtime.close.lost += 1;
+        runtime.ask()
+    });
+    Fiber::return_to(outside);
+    abandon_at_abort();
 }
 
 /// Makes std forget the panics of abandoned fibers, which would count as panics of this OS thread forever.

@@ -19,7 +19,8 @@ mod wind_down;
 mod workers;
 
 pub(crate) use close::{
-    close_others, corrects_panic_count, drop_later, fail_by_blocked, make_way, survives_abort,
+    aborting, close_others, corrects_panic_count, drop_later, fail_by_abort, fail_by_blocked, make_way,
+    survives_abort,
 };
 pub(crate) use judge::judge_race;
 pub(crate) use locals::Local;
@@ -31,7 +32,7 @@ pub(crate) use shuttle::{as_shuttle, is_shuttle, pause, take_payload, with_start
 pub use switch::Scope;
 pub(crate) use switch::{lend, overflow};
 pub(crate) use tracked::{Lasting, store_value, take_stored, track, untrack};
-pub(crate) use values::Word;
+pub(crate) use values::{ValueUses, Word};
 use watchdog::Pulse;
 pub(crate) use watchdog::{VARIABLE as WATCHDOG, start as start_watchdog};
 pub(crate) use workers::Conflict;
@@ -40,7 +41,7 @@ use crate::shuttle::scheduler::TaskId;
 use close::Closing;
 use locals::Locals;
 use raddle_engine::{CutOffAt, Engine, Reply, Resource, Strategy};
-use raddle_model::{Failure, LocationId, Name, ObjectId, Operation, ThreadId};
+use raddle_model::{Failure, Kind, LocationId, Name, ObjectId, Operation, ThreadId};
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
@@ -56,6 +57,8 @@ pub(crate) type Task = Box<dyn FnOnce()>;
 struct Thread {
     fiber: Option<Fiber>,
     task: Option<Task>,
+    /// The location where it was started, if its task begins with a step.
+    delayed_at: Option<&'static Location<'static>>,
     name: Option<Arc<str>>,
     /// The number of objects that it was the first to touch.
     first_touched: u32,
@@ -71,6 +74,19 @@ struct Thread {
     locals: Locals,
 }
 
+/// The behavior that std leaves open and the strategy chooses in a run. Its number is stored in failure
+/// files.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(crate) enum Freedom {
+    /// None.
+    None = 0,
+    /// Late starts of threads, wake-ups without a token, readers behind writers.
+    Choices = 1,
+    /// Also, whether a new thread or its creator comes first where the creator has no operation.
+    Pauses = 2,
+}
+
 /// The current run on this OS thread.
 pub(crate) struct Runtime {
     pub(crate) engine: Engine,
@@ -82,9 +98,12 @@ pub(crate) struct Runtime {
     pub(crate) fail_on_leaked_threads: bool,
     /// The values that steps read and wrote, if requested.
     pub(crate) values: Option<Vec<Noted>>,
-    /// Asks the strategy for behavior that std leaves open: late starts, wake-ups without a token, readers
-    /// behind writers.
-    pub(crate) free: bool,
+    /// What happens to the values of atomics in this run besides the access itself.
+    pub(crate) value_uses: ValueUses,
+    /// True if an atomic access or fence of the run had an order weaker than `SeqCst`.
+    pub(crate) has_weak_orders: bool,
+    /// The behavior that std leaves open and the strategy chooses.
+    pub(crate) free: Freedom,
     /// Drops tasks only when they can do nothing more, in the run that begins; see [`future`](crate::future).
     pub(crate) exit_last: bool,
     /// Progress, for the watchdog.
@@ -160,6 +179,14 @@ pub(crate) fn step_or(
         Turn::Mine(reply) => reply,
         Turn::Of(other) => wait_for_turn(other),
         Turn::Closing => close::operate(),
+    }
+}
+
+/// Takes a step after the current thread has started another one, in runs that have it: the new thread may
+/// come first, before code of the current one that has no operations.
+pub(crate) fn pause_after_spawn(location: &'static Location<'static>) {
+    if !is_shuttle() && with(|runtime| runtime.free == Freedom::Pauses && !runtime.closing) {
+        step(|runtime| Operation::new(Kind::Start, runtime.location(location)));
     }
 }
 
@@ -240,7 +267,9 @@ impl Runtime {
             created: Vec::new(),
             fail_on_leaked_threads: false,
             values: None,
-            free: false,
+            value_uses: ValueUses::NONE,
+            has_weak_orders: false,
+            free: Freedom::None,
             exit_last: false,
             pulse: Pulse::new(),
             threads: Vec::new(),
@@ -334,7 +363,7 @@ impl Runtime {
     /// Returns true if the current thread may be woken without a token. Once in a run, so that a loop around
     /// [`park`](crate::thread::park) ends.
     pub(crate) fn may_wake(&self) -> bool {
-        self.free && !self.closing && !self.threads[self.current.index()].woken
+        self.free != Freedom::None && !self.closing && !self.threads[self.current.index()].woken
     }
 
     /// Records that the current thread was woken without a token.
@@ -368,6 +397,7 @@ impl Runtime {
         self.threads.push(Thread {
             fiber: Some(fiber),
             task: Some(task),
+            delayed_at: None,
             name,
             first_touched: 0,
             panicking: false,
@@ -376,6 +406,12 @@ impl Runtime {
             panic: None,
             locals: Locals::default(),
         });
+    }
+
+    /// Makes the task of `thread`, which was started at `location`, begin with a step, so that the code before
+    /// its first operation can be delayed.
+    pub(crate) fn delay_start(&mut self, thread: ThreadId, location: &'static Location<'static>) {
+        self.threads[thread.index()].delayed_at = Some(location);
     }
 
     /// Returns the object that stands for `thread`.

@@ -1,9 +1,9 @@
 //! A run from beginning to end: which thread runs next. [`close`] covers the time after it.
 
-use super::close::{self, close};
+use super::close::{self, Closing, close};
 use super::switch::{Fiber, is_forced_end};
 use super::wind_down::wind_down;
-use super::{REPLY, RUNTIME, Runtime, Task, catch, locals, tracked, with};
+use super::{REPLY, RUNTIME, Runtime, Task, ValueUses, catch, locals, tracked, with};
 use raddle_engine::{Next, Reply};
 use raddle_model::{Kind, LocationId, Operation, ThreadId, Touch};
 use std::panic::resume_unwind;
@@ -37,7 +37,7 @@ impl Runtime {
     pub(super) fn take_step(&mut self, operation: Operation) -> Turn {
         // In registers: a load that spans several recent stores would stall the processor.
         let Operation { argument, touches, location, kind } = operation;
-        if self.engine.runs_on() && self.go_on(argument, touches, location, kind) {
+        if self.engine.runs_on() && self.run_on(argument, touches, location, kind) {
             return Turn::Mine(Reply::Go);
         }
         match self.announce(argument, touches, location, kind) {
@@ -47,8 +47,8 @@ impl Runtime {
     }
 
     #[inline(never)] // One copy for all operations.
-    fn go_on(&mut self, argument: u64, touches: [Touch; 2], location: LocationId, kind: Kind) -> bool {
-        self.engine.go_on(self.current, Operation { argument, touches, location, kind })
+    fn run_on(&mut self, argument: u64, touches: [Touch; 2], location: LocationId, kind: Kind) -> bool {
+        self.engine.run_on(self.current, Operation { argument, touches, location, kind })
     }
 
     /// Announces the next operation of the current thread. Returns the next fiber to run, if it is another
@@ -118,6 +118,15 @@ impl Runtime {
         self.ask()
     }
 
+    /// Does [`Runtime::end_task`] if the current thread has no variables to drop and other threads besides tasks
+    /// are left: almost always, and at once.
+    fn end_bare_task(&mut self) -> Option<Fiber> {
+        let is_bare = !self.closing
+            && self.threads[self.current.index()].locals.is_empty()
+            && !self.engine.is_last_before_background(self.current);
+        is_bare.then(|| self.end_task())
+    }
+
     /// Asks the engine for the next step, and returns the next fiber to run.
     pub(super) fn ask(&mut self) -> Fiber {
         let next = self.engine.next(&mut *self.strategy);
@@ -141,11 +150,22 @@ impl Runtime {
 /// Runs the task of the current thread and drops its variables; called on its fiber. Returns the next fiber
 /// to run.
 pub(super) fn run_task() -> Fiber {
-    let task = with(|runtime| runtime.threads[runtime.current.index()].task.take());
+    let (task, delayed_at) = with(|runtime| {
+        let thread = &mut runtime.threads[runtime.current.index()];
+        (thread.task.take(), thread.delayed_at.take())
+    });
     if let Some(task) = task {
-        run_part(task);
+        run_part(move || {
+            if let Some(location) = delayed_at {
+                super::step(|runtime| Operation::new(Kind::Start, runtime.location(location)));
+            }
+            task();
+        });
         if super::is_shuttle() && !with(|runtime| runtime.is_closing()) {
             super::shuttle::before_end();
+        }
+        if let Some(next) = with(Runtime::end_bare_task) {
+            return next;
         }
         run_part(locals::drop_all);
         give_up_tasks();
@@ -188,6 +208,7 @@ pub(crate) fn run(runtime: Box<Runtime>, main: Task) -> Box<Runtime> {
         let mut runtime = runtime;
         runtime.epoch = runtime.worker.next_epoch();
         runtime.closing = false;
+        runtime.close = Closing::default();
         runtime.panicking = 0;
         runtime.cut_off = None;
         runtime.threads.clear();
@@ -196,6 +217,9 @@ pub(crate) fn run(runtime: Box<Runtime>, main: Task) -> Box<Runtime> {
         let mut needs = runtime.strategy.needs();
         needs.exit_last |= runtime.exit_last;
         runtime.engine.begin(needs);
+        runtime.engine.set_stronger_orders(&*runtime.strategy);
+        runtime.value_uses = ValueUses::new(runtime.values.is_some(), runtime.engine.is_weak());
+        runtime.has_weak_orders = false;
         if super::is_shuttle() {
             runtime.engine.keep_clocks();
         }
@@ -205,13 +229,18 @@ pub(crate) fn run(runtime: Box<Runtime>, main: Task) -> Box<Runtime> {
         assert!(slot.replace(runtime).is_none(), "checks cannot be nested");
     });
     let panicking = std::thread::panicking();
-    let first = with(Runtime::ask);
-    with(|runtime| runtime.pulse.set_running(true));
+    let first = with(|runtime| {
+        let first = runtime.ask();
+        runtime.pulse.set_running(true);
+        first
+    });
     first.go();
     wind_down();
-    with(|runtime| runtime.pulse.set_running(false));
-    with(Runtime::fail_by_unnoticed_panic);
-    with(Runtime::fail_by_leaked_value);
+    with(|runtime| {
+        runtime.pulse.set_running(false);
+        runtime.fail_by_unnoticed_panic();
+        runtime.fail_by_leaked_value();
+    });
     close(panicking);
     // A task that was unwinding when it was dropped has ended only now.
     with(Runtime::fail_by_unnoticed_panic);

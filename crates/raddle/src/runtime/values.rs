@@ -16,6 +16,35 @@ pub(crate) struct Noted {
     written: Option<u64>,
 }
 
+/// The uses of the values of atomics in a run, in one byte: almost always there are none, and every access asks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct ValueUses(u8);
+
+impl ValueUses {
+    /// None: an access reads and writes the memory itself.
+    pub(crate) const NONE: ValueUses = ValueUses(0);
+    const RECORDED: u8 = 1;
+    const MAY_BE_OLD: u8 = 2;
+
+    /// Creates the uses of a run.
+    pub(super) fn new(are_recorded: bool, may_be_old: bool) -> ValueUses {
+        let bit = |is_set: bool, bit| if is_set { bit } else { 0 };
+        ValueUses(bit(are_recorded, ValueUses::RECORDED) | bit(may_be_old, ValueUses::MAY_BE_OLD))
+    }
+
+    /// Returns true if values are recorded for reports.
+    #[inline]
+    pub(crate) fn are_recorded(self) -> bool {
+        self.0 & ValueUses::RECORDED != 0
+    }
+
+    /// Returns true under weak memory, where an access may read an old value.
+    #[inline]
+    pub(crate) fn may_be_old(self) -> bool {
+        self.0 & ValueUses::MAY_BE_OLD != 0
+    }
+}
+
 impl Runtime {
     /// Starts recording values.
     pub(crate) fn note_values(&mut self) {

@@ -3,7 +3,7 @@
 //! deadlock; the strategy chooses whether it does.
 
 use super::poison::Poison;
-use crate::runtime::{self, Object, Runtime};
+use crate::runtime::{self, Freedom, Object, Runtime};
 use raddle_engine::{Reply, Resource};
 use raddle_model::{Access, Kind, LockMode, Operation};
 use std::fmt;
@@ -64,7 +64,7 @@ impl<T: ?Sized> RwLock<T> {
         let operation = |runtime: &mut Runtime| {
             let object = self.object.id(runtime, |_| Resource::read_write_lock());
             let again = kind == Kind::ReadLock
-                && runtime.free
+                && runtime.free != Freedom::None
                 && runtime.engine.reads_beside_others(runtime.current(), object);
             let kind = if again { Kind::ReadLockAgain } else { kind };
             Operation::new(kind, runtime.location(location)).on(object, access)

@@ -2,7 +2,7 @@
 
 use super::handle::{Handle, Packet, body};
 use super::{JoinHandle, Scope, ScopedJoinHandle, Thread};
-use crate::runtime::{self, Task};
+use crate::runtime::{self, Freedom, Task};
 use raddle_engine::Reply;
 use raddle_model::{Kind, Operation, ThreadId};
 use std::io;
@@ -82,23 +82,20 @@ impl Builder {
         if id == ThreadId(u32::MAX) {
             runtime::drop_later(task);
         } else {
-            let task = match runtime::with(|runtime| runtime.free) {
-                _ if runtime::is_shuttle() => runtime::with_start(task, location),
-                true => started(task, location),
-                false => task,
-            };
-            runtime::with(|runtime| runtime.start(id, self.name, task));
+            let is_shuttle = runtime::is_shuttle();
+            let task = if is_shuttle { runtime::with_start(task, location) } else { task };
+            let thread = runtime::with(|runtime| {
+                runtime.start(id, self.name, task);
+                if runtime.free != Freedom::None && !is_shuttle {
+                    runtime.delay_start(id, location);
+                }
+                Thread::of(runtime, id)
+            });
+            runtime::pause_after_spawn(location);
+            return Handle { thread, packet };
         }
         Handle { thread: runtime::with(|runtime| Thread::of(runtime, id)), packet }
     }
-}
-
-/// Returns a task that begins with a step, so that the code before its first operation can be delayed.
-fn started(task: Task, location: &'static Location<'static>) -> Task {
-    Box::new(move || {
-        runtime::step(|runtime| Operation::new(Kind::Start, runtime.location(location)));
-        task();
-    })
 }
 
 /// Starts a thread, as in std.

@@ -209,6 +209,23 @@ fn a_thread_begins_late() {
 }
 
 #[test]
+fn a_thread_begins_before_its_creator_continues() {
+    // No operation is between the spawn and the drop.
+    found("early", || {
+        let value = std::sync::Arc::new(1);
+        let weak = std::sync::Arc::downgrade(&value);
+        let thread = thread::spawn(move || assert!(weak.upgrade().is_none(), "the value is still there"));
+        drop(value);
+        thread.join().unwrap();
+    });
+    found("early-task", || {
+        let polled = Arc::new(Counter::new(0));
+        detached(&polled);
+        assert_eq!(polled.load(SC), 0, "polled before its creator has ended");
+    });
+}
+
+#[test]
 fn threads_begin_in_any_order() {
     let orders = outcomes(|| {
         let order = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));

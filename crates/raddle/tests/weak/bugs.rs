@@ -289,3 +289,189 @@ fn initialise(publish: Ordering, check: Ordering) {
 fn double_checked_initialisation_with_relaxed_flag() {
     found(true, || initialise(Relaxed, Relaxed), || initialise(Release, Acquire));
 }
+
+/// The deque of Chase and Lev (Le, Pop, Cohen, Zappa Nardelli, PPoPP 2013) with two items: its owner takes one, a thief steals
+/// twice.
+fn chase_lev(with_fence: bool) {
+    #[derive(Default)]
+    struct Deque {
+        top: AtomicUsize,
+        bottom: AtomicUsize,
+        items: [AtomicUsize; 2],
+        taken: [AtomicBool; 2],
+        with_fence: bool,
+    }
+    fn push(deque: &Deque, item: usize) {
+        let bottom = deque.bottom.load(Relaxed);
+        deque.items[bottom % 2].store(item, Relaxed);
+        fence(Release);
+        deque.bottom.store(bottom + 1, Relaxed);
+    }
+    fn take(deque: &Deque) -> Option<usize> {
+        let bottom = deque.bottom.load(Relaxed) - 1;
+        deque.bottom.store(bottom, Relaxed);
+        if deque.with_fence {
+            fence(SeqCst);
+        }
+        let top = deque.top.load(Relaxed);
+        let item = deque.items[bottom % 2].load(Relaxed);
+        if top < bottom {
+            return Some(item);
+        }
+        let is_won = top == bottom && deque.top.compare_exchange(top, top + 1, SeqCst, Relaxed).is_ok();
+        deque.bottom.store(bottom + 1, Relaxed);
+        is_won.then_some(item)
+    }
+    fn steal(deque: &Deque) -> Option<usize> {
+        let top = deque.top.load(Acquire);
+        fence(SeqCst);
+        if top >= deque.bottom.load(Acquire) {
+            return None;
+        }
+        let item = deque.items[top % 2].load(Relaxed);
+        deque.top.compare_exchange(top, top + 1, SeqCst, Relaxed).is_ok().then_some(item)
+    }
+    fn use_item(deque: &Deque, item: Option<usize>) {
+        item.into_iter().for_each(|item| assert!(!deque.taken[item].swap(true, SeqCst), "taken twice"));
+    }
+    both(
+        Deque { with_fence, ..Deque::default() },
+        |deque| {
+            push(deque, 0);
+            push(deque, 1);
+            use_item(deque, take(deque));
+        },
+        |deque| (0..2).for_each(|_| use_item(deque, steal(deque))),
+    );
+}
+
+#[test]
+fn chase_lev_deque_without_fence() {
+    found(true, || chase_lev(false), || chase_lev(true));
+}
+
+/// Epoch-based reclamation: a reader pins the epoch, the writer unlinks a node and frees it two epochs later.
+fn epoch(with_fence: bool) {
+    struct Epoch {
+        is_linked: AtomicBool,
+        is_freed: AtomicBool,
+        global: AtomicUsize,
+        /// Twice the epoch and 1 while the reader is pinned, else 0.
+        local: AtomicUsize,
+        with_fence: bool,
+    }
+    fn advances(epoch: &Epoch) -> bool {
+        let now = epoch.global.load(Relaxed);
+        fence(SeqCst);
+        let local = epoch.local.load(Relaxed);
+        if local != 0 && local / 2 != now {
+            return false;
+        }
+        fence(Acquire);
+        epoch.global.store(now + 1, Release);
+        true
+    }
+    let shared = Epoch {
+        is_linked: AtomicBool::new(true),
+        is_freed: AtomicBool::new(false),
+        global: AtomicUsize::new(0),
+        local: AtomicUsize::new(0),
+        with_fence,
+    };
+    both(
+        shared,
+        |epoch| {
+            epoch.local.store(2 * epoch.global.load(Relaxed) + 1, Relaxed);
+            if epoch.with_fence {
+                fence(SeqCst);
+            }
+            if epoch.is_linked.load(Acquire) {
+                assert!(!epoch.is_freed.load(SeqCst), "use after free");
+            }
+            epoch.local.store(0, Release);
+        },
+        |epoch| {
+            epoch.is_linked.store(false, Release);
+            if advances(epoch) && advances(epoch) {
+                epoch.is_freed.store(true, SeqCst);
+            }
+        },
+    );
+}
+
+#[test]
+fn epoch_pin_without_fence() {
+    found(true, || epoch(false), || epoch(true));
+}
+
+/// A counter under the queue lock of Mellor-Crummey and Scott. Waiters are numbers; 0 is none.
+fn mcs_lock(unlock: Ordering) {
+    #[derive(Default)]
+    struct Lock {
+        tail: AtomicUsize,
+        next: [AtomicUsize; 3],
+        waits: [AtomicBool; 3],
+        counter: AtomicU32,
+    }
+    let count = move |me: usize, lock: &Lock| {
+        lock.waits[me].store(true, Relaxed);
+        let before = lock.tail.swap(me, AcqRel);
+        if before != 0 {
+            lock.next[before].store(me, Release);
+            while lock.waits[me].load(Acquire) {
+                hint::spin_loop();
+            }
+        }
+        lock.counter.store(lock.counter.load(Relaxed) + 1, Relaxed);
+        let mut next = lock.next[me].load(Acquire);
+        if next == 0 {
+            if lock.tail.compare_exchange(me, 0, unlock, Relaxed).is_ok() {
+                return;
+            }
+            while next == 0 {
+                hint::spin_loop();
+                next = lock.next[me].load(Acquire);
+            }
+        }
+        lock.waits[next].store(false, unlock);
+    };
+    let lock = Arc::new(Lock::default());
+    let other = Arc::clone(&lock);
+    let thread = thread::spawn(move || count(1, &other));
+    count(2, &lock);
+    thread.join().unwrap();
+    assert_eq!(lock.counter.load(Relaxed), 2);
+}
+
+#[test]
+fn mcs_lock_with_relaxed_unlock() {
+    found(true, || mcs_lock(Relaxed), || mcs_lock(Release));
+}
+
+/// Two words under a lock for readers and writers: the number of readers, or `usize::MAX` for a writer.
+fn rwlock(unlock: Ordering) {
+    let lock = (AtomicUsize::new(0), [AtomicU32::new(0), AtomicU32::new(0)], unlock);
+    both(
+        lock,
+        |(state, words, unlock)| {
+            while state.compare_exchange(0, usize::MAX, Acquire, Relaxed).is_err() {
+                hint::spin_loop();
+            }
+            words.iter().for_each(|word| word.store(5, Relaxed));
+            state.store(0, *unlock);
+        },
+        |(state, words, _)| {
+            let enter = |readers: usize| (readers != usize::MAX).then(|| readers + 1);
+            while state.fetch_update(Acquire, Relaxed, enter).is_err() {
+                hint::spin_loop();
+            }
+            assert_eq!(words[0].load(Relaxed), words[1].load(Relaxed), "torn");
+            state.fetch_sub(1, Release);
+        },
+    );
+}
+
+#[test]
+fn rwlock_with_relaxed_unlock() {
+    found(true, || rwlock(Relaxed), || rwlock(Release));
+}

@@ -36,6 +36,9 @@ fn a_failure_is_recorded_with_its_model_and_repeated_exactly() {
     let text = failed.to_string();
     assert!(text.contains("an old value (newest is 7, written by"), "{text}");
     assert!(text.contains("This run assumes weak memory"), "{text}");
+    // The load acquires already, so that the store alone is too weak.
+    let one_line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(one_line.contains("reports.rs:19:17 is Relaxed. With Release this run passes"), "{text}");
     let files: Vec<_> = std::fs::read_dir(PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("weak/message"))
         .unwrap()
         .map(|entry| entry.unwrap().path())

@@ -108,6 +108,11 @@ impl Fiber {
         true
     }
 
+    /// Makes `fiber` continue when the current fiber is [suspended](Fiber::suspend) or its task has ended.
+    pub(crate) fn return_to(fiber: Fiber) {
+        running().back.set(Some(fiber));
+    }
+
     /// Returns true if the current fiber can be [suspended](Fiber::suspend).
     pub(crate) fn can_suspend() -> bool {
         let back = running().back.take();

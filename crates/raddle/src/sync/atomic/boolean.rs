@@ -1,7 +1,7 @@
 //! `AtomicBool`.
 
 use super::shared::{self, common, pointed};
-use crate::runtime::{self, Object, Past, Word};
+use crate::runtime::{self, Object, Past, ValueUses, Word};
 use raddle_model::{Access, Format, Kind};
 use std::fmt;
 use std::panic::Location;

@@ -2,7 +2,7 @@
 
 use super::shared::{self, common, pointed};
 use super::wide::Wide;
-use crate::runtime::{self, Object, Past, Word};
+use crate::runtime::{self, Object, Past, ValueUses, Word};
 use raddle_model::{Access, Format, Kind};
 use std::fmt;
 use std::panic::Location;

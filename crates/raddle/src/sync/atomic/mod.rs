@@ -22,7 +22,7 @@ pub use pointer::AtomicPtr;
 pub use std::sync::atomic::Ordering;
 
 use crate::runtime;
-use raddle_model::{Kind, Operation};
+use raddle_model::{Kind, MemoryOrder, Operation};
 use std::panic::Location;
 
 /// A fence, as in std: an operation that touches no memory, and affects which accesses to a
@@ -33,8 +33,13 @@ pub fn fence(order: Ordering) {
     let location = Location::caller();
     let order = shared::memory_order(order);
     runtime::step(|runtime| {
+        runtime.has_weak_orders |= order != MemoryOrder::SequentiallyConsistent;
         let fence = Operation::new(Kind::Fence, runtime.location(location)).ordered(order);
-        if runtime.engine.is_weak() { runtime.engine.prepare_fence(fence) } else { fence }
+        if !runtime.engine.is_weak() {
+            return fence;
+        }
+        let fence = shared::strengthen(runtime, fence, location);
+        runtime.engine.prepare_fence(fence)
     });
 }
 

@@ -1,7 +1,7 @@
 //! `AtomicPtr`.
 
 use super::shared::{self, common, pointed};
-use crate::runtime::{self, Object, Past, Word};
+use crate::runtime::{self, Object, Past, ValueUses, Word};
 use raddle_model::{Access, Kind};
 use std::fmt;
 use std::panic::Location;

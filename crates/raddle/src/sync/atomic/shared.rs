@@ -1,57 +1,83 @@
 //! The common parts of all atomics.
 
-use crate::runtime::{self, Object, Past, Runtime, Word};
+use crate::runtime::{self, Object, Past, Runtime, ValueUses, Word};
 use raddle_engine::Resource;
-use raddle_model::{Access, Kind, MemoryOrder, Operation};
+use raddle_model::{Access, Kind, LocationId, MemoryOrder, Name, Operation, Touch};
 use std::panic::Location;
 use std::sync::atomic::Ordering;
 
 /// Executes one access to the atomic `object` with the first memory order of `orders`; a second one makes the
 /// access an exchange that reads with that order if it fails. `renew` is called before the first access in a
-/// run. Under weak memory, `held` returns the bits of the current value, and `expected` are those that an exchange
-/// compares with.
+/// run. Under weak memory, `bits` returns the bits of the current value, and of the one that an exchange
+/// compares with. Returns the uses of the values in this run.
 #[inline]
 #[track_caller]
 pub(super) fn step(
     object: &Object,
     kind: Kind,
     access: Access,
-    (orders, expected): ((Ordering, Option<Ordering>), Option<u128>),
+    orders: (Ordering, Option<Ordering>),
     location: &'static Location<'static>,
-    (renew, held): (impl Fn(Past), impl FnOnce() -> u128),
-) -> Stepped {
-    let mut stepped = Stepped::default();
+    (renew, bits): (impl Fn(Past), impl FnOnce() -> (u128, Option<u128>)),
+) -> ValueUses {
+    let mut uses = ValueUses::NONE;
     let operation = |runtime: &mut Runtime| {
-        stepped = Stepped { is_noted: runtime.values.is_some(), is_weak: runtime.engine.is_weak() };
+        uses = runtime.value_uses;
         let object = object.id(runtime, |past| {
             renew(past);
             Resource::Memory
         });
+        if is_weak(orders.0) || orders.1.is_some_and(is_weak) {
+            runtime.has_weak_orders = true;
+        }
         let operation = Operation::new(kind, runtime.location(location)).on(object, access);
-        let operation = match orders {
+        let mut operation = match orders {
             (order, None) => operation.ordered(memory_order(order)),
             (success, Some(failure)) => operation.exchanging(memory_order(success), memory_order(failure)),
         };
-        if stepped.is_weak { prepare(runtime, operation, held(), expected) } else { operation }
+        if uses.may_be_old() {
+            let parts = (kind, operation.touches[0], operation.argument);
+            (operation.argument, operation.touches[1]) = prepare(runtime, parts, location, bits());
+        }
+        operation
     };
     runtime::step_or(operation, |runtime| object.use_closing(runtime, &renew));
-    stepped
+    uses
 }
 
-/// The use of the values of an executed access.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Stepped {
-    /// They are requested, see [`note`].
-    pub(super) is_noted: bool,
-    /// They may be old, see [`read_value`] and [`written`].
-    pub(super) is_weak: bool,
+/// Returns true for an order that allows more than sequential consistency.
+#[inline]
+fn is_weak(order: Ordering) -> bool {
+    memory_order(order) != MemoryOrder::SequentiallyConsistent
 }
 
+/// Prepares an access under weak memory; returns its orders and the second object it touches.
 #[cold]
 #[inline(never)] // Keeps sequentially consistent accesses short.
-fn prepare(runtime: &mut Runtime, operation: Operation, held: u128, expected: Option<u128>) -> Operation {
+fn prepare(
+    runtime: &mut Runtime,
+    (kind, touch, argument): (Kind, Touch, u64),
+    location: &'static Location<'static>,
+    (held, expected): (u128, Option<u128>),
+) -> (u64, Touch) {
+    // From its parts: the operation of a sequentially consistent access stays in registers.
+    let operation = Operation { argument, touches: [touch, Touch::NONE], location: LocationId(0), kind };
     let thread = runtime.current();
-    runtime.engine.prepare_access(thread, operation, held, expected)
+    let operation = strengthen(runtime, operation, location);
+    let prepared = runtime.engine.prepare_access(thread, operation, held, expected);
+    (prepared.argument, prepared.touches[1])
+}
+
+/// Returns an access or fence in the order that it has in this run, which may be stronger than in the program.
+pub(super) fn strengthen(
+    runtime: &Runtime,
+    operation: Operation,
+    location: &'static Location<'static>,
+) -> Operation {
+    if !runtime.engine.has_stronger_orders() {
+        return operation;
+    }
+    runtime.engine.strengthen(operation, Name::of_text(&location.to_string()))
 }
 
 /// Returns the bits that the last access read under weak memory; `None` if the run is over.
@@ -216,11 +242,10 @@ macro_rules! common {
                 access: Access,
                 orders: (Ordering, Option<Ordering>),
                 expected: Option<$value>,
-            ) -> shared::Stepped {
+            ) -> ValueUses {
                 let renew = |past| self.renew(past);
-                let held = || Self::bits(self.value.load(Ordering::Relaxed));
-                let orders = (orders, expected.map(Self::bits));
-                shared::step(&self.object, kind, access, orders, Location::caller(), (renew, held))
+                let bits = || (Self::bits(self.value.load(Ordering::Relaxed)), expected.map(Self::bits));
+                shared::step(&self.object, kind, access, orders, Location::caller(), (renew, bits))
             }
 
             /// Returns a value as the engine keeps it.
@@ -230,19 +255,61 @@ macro_rules! common {
                 bits(value)
             }
 
+            /// Reads the value of the last access, and records it if it is requested.
+            #[cold]
+            #[inline(never)]
+            fn read_specially(&self, uses: ValueUses) -> $value {
+                let value = self.read(uses);
+                if uses.are_recorded() {
+                    shared::note(Self::word(value), None);
+                }
+                value
+            }
+
+            /// Writes the value of the last access, and records it if it is requested.
+            #[cold]
+            #[inline(never)]
+            fn write_specially(&self, uses: ValueUses, value: $value) {
+                if uses.are_recorded() {
+                    shared::note(None, Self::word(value));
+                }
+                self.write(uses, value);
+            }
+
+            /// Changes the value in the last access, and records both values if they are requested.
+            #[cold]
+            #[inline(never)]
+            fn change_specially(
+                &self,
+                uses: ValueUses,
+                change: impl FnOnce($value) -> Option<$value>,
+            ) -> $value {
+                let before = self.read(uses);
+                let change = change(before);
+                let after = change.unwrap_or(before);
+                if uses.are_recorded() {
+                    shared::note(Self::word(before), Self::word(after));
+                }
+                if change.is_some() && (after != before || uses.may_be_old()) {
+                    self.write(uses, after);
+                }
+                if after == before {
+                    shared::unchanged();
+                }
+                before
+            }
+
             /// Returns the value that the last access read.
-            #[inline]
-            fn read(&self, stepped: shared::Stepped) -> $value {
+            fn read(&self, uses: ValueUses) -> $value {
                 let of_bits: fn(u128) -> $value = $of_bits;
-                let old = if stepped.is_weak { shared::read_value() } else { None };
+                let old = if uses.may_be_old() { shared::read_value() } else { None };
                 old.map_or_else(|| self.value.load(Ordering::Relaxed), of_bits)
             }
 
             /// Writes the value of the last access.
-            #[inline]
-            fn write(&self, stepped: shared::Stepped, value: $value) {
+            fn write(&self, uses: ValueUses, value: $value) {
                 let of_bits: fn(u128) -> $value = $of_bits;
-                let newest = if stepped.is_weak { shared::written(Self::bits(value)) } else { None };
+                let newest = if uses.may_be_old() { shared::written(Self::bits(value)) } else { None };
                 self.value.store(newest.map_or(value, of_bits), Ordering::Relaxed);
             }
 
@@ -257,12 +324,11 @@ macro_rules! common {
             #[track_caller]
             pub fn load(&self, order: Ordering) -> $value {
                 shared::assert_loads(order);
-                let stepped = self.step(Kind::Read, Access::Read, (order, None), None);
-                let value = self.read(stepped);
-                if stepped.is_noted {
-                    shared::note(Self::word(value), None);
+                let uses = self.step(Kind::Read, Access::Read, (order, None), None);
+                if uses == ValueUses::NONE {
+                    return self.value.load(Ordering::Relaxed);
                 }
-                value
+                self.read_specially(uses)
             }
 
             /// Reads the value without synchronization: a plain read, which races with all unordered writes.
@@ -283,11 +349,11 @@ macro_rules! common {
             #[track_caller]
             pub fn store(&self, value: $value, order: Ordering) {
                 shared::assert_stores(order);
-                let stepped = self.step(Kind::Write, Access::Write, (order, None), None);
-                if stepped.is_noted {
-                    shared::note(None, Self::word(value));
+                let uses = self.step(Kind::Write, Access::Write, (order, None), None);
+                if uses == ValueUses::NONE {
+                    return self.value.store(value, Ordering::Relaxed);
                 }
-                self.write(stepped, value);
+                self.write_specially(uses, value);
             }
 
             /// Writes the value, and returns the previous one.
@@ -402,18 +468,16 @@ macro_rules! common {
                 expected: Option<$value>,
                 change: impl FnOnce($value) -> Option<$value>,
             ) -> $value {
-                let stepped = self.step(Kind::ReadModifyWrite, Access::Write, orders, expected);
-                let before = self.read(stepped);
-                let change = change(before);
-                let after = change.unwrap_or(before);
-                if stepped.is_noted {
-                    shared::note(Self::word(before), Self::word(after));
+                let uses = self.step(Kind::ReadModifyWrite, Access::Write, orders, expected);
+                if uses != ValueUses::NONE {
+                    return self.change_specially(uses, change);
                 }
-                if change.is_some() && (after != before || stepped.is_weak) {
-                    self.write(stepped, after);
-                }
+                let before = self.value.load(Ordering::Relaxed);
+                let after = change(before).unwrap_or(before);
                 if after == before {
                     shared::unchanged();
+                } else {
+                    self.value.store(after, Ordering::Relaxed);
                 }
                 before
             }
