@@ -1,7 +1,7 @@
 //! The cause of a failure: the order of two operations that makes the difference, and the number of such
 //! orders that are needed.
 //!
-//! The run is one that [`minimize`](crate::minimize) has reduced. Two questions are answered by executing the
+//! The run is one that [`minimize`](crate::minimize) has reduced. Three questions are answered by executing the
 //! program:
 //!
 //! * *Which swap makes it pass?* For two dependent steps of different threads, the later one is moved before
@@ -9,6 +9,7 @@
 //!   fewest swapped pairs of dependent operations is the closest, not counting those that follow from another
 //!   one. First the later step moves only before the latest step that it depends on; if no such swap is
 //!   sufficient, before more of the other thread; then two pairs are swapped.
+//! * *Which memory orders are too weak?* Only for runs that read old values; see [`crate::orders`].
 //! * *How deep is the bug?* By PCT's definition, the depth is the smallest number of ordering constraints
 //!   such that every schedule that keeps them fails. Sets of one to four constraints are tried, each with
 //!   some random schedules; so the answer is an estimate. If none is sufficient, constraints are removed from
@@ -16,8 +17,11 @@
 //!   there may be a smaller one.
 
 use crate::execute::{Execute, Wanted};
+use crate::orders::Repair;
 use crate::same::Symptom;
-use crate::swap::{Pair, earlier_pairs, follows, pairs, reaches, release, reverse};
+use crate::swap::{
+    MOST_PAIRS, MOST_STEPS, Pair, earlier_pairs, follows, interruption, pairs, reaches, release, reverse,
+};
 use raddle_model::{
     Access, Completion, Constraint, Kind, LocationId, ObjectId, Schedule, Segment, ThreadId, Touch,
     TraceFile, TraceStep,
@@ -68,6 +72,8 @@ pub struct Explanation {
     pub always: bool,
     /// The number of the Maple idiom that the constraints form, if they form one: 1 to 6.
     pub idiom: Option<u8>,
+    /// The memory orders that have to be stronger, if the run reads old values and such orders were found.
+    pub repair: Option<Repair>,
     /// Number of pairs of operations that could have happened in the other order.
     pub candidates: usize,
     /// Number of these that were tried. All, unless the search was cut off.
@@ -107,6 +113,11 @@ pub fn explain(
         found,
     };
     search.positions = positions(&search.found.steps);
+    let executions = search.effort.executions;
+    search.found.repair = search.repair();
+    // The other questions have as many executions as without this one.
+    search.found.is_cut_off = false;
+    search.effort.executions = executions + search.found.executions - 1;
     search.add_missing();
     let known = visits(&search.found.steps, &search.run.locations).into_iter();
     search.visits = known.map(|(thread, place, before)| (thread, place.to_owned(), before)).collect();
@@ -163,11 +174,11 @@ fn visits<'a>(steps: &[TraceStep], locations: &'a [String]) -> Vec<Visit<'a>> {
     steps.iter().map(visit).collect()
 }
 
-struct Search<'a> {
-    run: TraceFile,
+pub(crate) struct Search<'a> {
+    pub(crate) run: TraceFile,
     /// Number of steps that have happened.
     happened: usize,
-    symptom: Symptom,
+    pub(crate) symptom: Symptom,
     /// The result of [`positions`].
     positions: Vec<(u32, u32)>,
     /// The result of [`visits`].
@@ -176,7 +187,7 @@ struct Search<'a> {
     all: Vec<Pair>,
     /// The result of [`reaches`].
     reaches: Vec<usize>,
-    effort: Effort,
+    pub(crate) effort: Effort,
     go_on: &'a mut dyn FnMut(&Explanation) -> bool,
     execute: &'a mut dyn Execute,
     /// The distance of the closest passing run.
@@ -186,7 +197,7 @@ struct Search<'a> {
 
 impl Search<'_> {
     /// Executes a run, if the limits allow another one.
-    fn run(&mut self, schedule: &Schedule) -> Option<TraceFile> {
+    pub(crate) fn run(&mut self, schedule: &Schedule) -> Option<TraceFile> {
         if self.found.is_cut_off
             || self.found.executions >= self.effort.executions
             || !(self.go_on)(&self.found)
@@ -239,13 +250,18 @@ impl Search<'_> {
     }
 
     /// Adds the steps of `other`, or of one thread of it, that come after the last known one of their thread.
+    /// Only some: the steps of the failing run must be among those in which pairs are searched.
     fn add_steps(&mut self, other: &TraceFile, only: Option<ThreadId>) {
+        const MOST_ADDED: usize = MOST_STEPS / 5;
         let known: BTreeSet<(u32, u32)> = self.positions.iter().copied().collect();
         let added: Vec<u32> = self.positions[self.happened..].iter().map(|place| place.0).collect();
         for (step, place) in other.steps.iter().zip(positions(&other.steps)) {
             let unwanted = only.map_or(added.contains(&place.0), |only| only.0 != place.0);
             if unwanted || known.contains(&place) || place.0 as usize >= self.run.threads.len() {
                 continue;
+            }
+            if self.found.steps.len() - self.happened >= MOST_ADDED {
+                return;
             }
             let mut step = *step;
             let location = other.locations.get(step.operation.location.index()).map_or("", |text| text);
@@ -265,12 +281,26 @@ impl Search<'_> {
     /// Returns the pairs that could have happened in the other order, and those with earlier steps; at least
     /// one of the two has happened.
     fn pairs(&mut self) -> (Vec<Pair>, Vec<Pair>) {
+        /// Number of pairs from which the nearest ones are taken.
+        const MOST_NEAR: usize = 100 * MOST_PAIRS;
         let steps = &self.found.steps;
-        let (mut latest, mut earlier) = (pairs(steps), earlier_pairs(steps));
+        let most = if self.effort.near { MOST_NEAR } else { MOST_PAIRS };
+        let (mut latest, mut earlier) = (pairs(steps), earlier_pairs(steps, most));
         latest.retain(|pair| pair.first < self.happened);
         earlier.retain(|pair| pair.first < self.happened);
         self.all = [&latest[..], &earlier].concat();
         self.reaches = reaches(steps);
+        // If not all can be tried: those that happened, and those next to a preemption.
+        if self.effort.near && latest.len() as u64 > self.effort.executions {
+            let happened = self.happened;
+            for pairs in [&mut latest, &mut earlier] {
+                if pairs.iter().any(|pair| interruption(steps, *pair).is_some()) {
+                    pairs.retain(|pair| interruption(steps, *pair).is_some());
+                }
+                pairs.sort_by_cached_key(|pair| (pair.second >= happened, interruption(steps, *pair)));
+            }
+        }
+        earlier.truncate(MOST_PAIRS);
         (latest, earlier)
     }
 

@@ -9,6 +9,7 @@
 mod execute;
 mod explain;
 mod minimize;
+mod orders;
 mod reason;
 mod same;
 mod sentence;
@@ -17,7 +18,8 @@ mod swap;
 pub use execute::{Cost, Execute, Execution, Wanted};
 pub use explain::{Effort, Explanation, explain};
 pub use minimize::{Budget, MOST_AUTOMATIC_STEPS, Smallest, minimize};
+pub use orders::Repair;
 pub use reason::reason;
 pub use same::Symptom;
-pub use sentence::{place, sentence};
+pub use sentence::{place, sentence, too_weak};
 pub use swap::Pair;

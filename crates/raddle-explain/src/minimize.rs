@@ -150,14 +150,20 @@ impl Search<'_> {
         }
         self.best.executions += 1;
         let Some(execution) = self.execute.execute(&candidate, Wanted::Failing) else { return false };
-        self.take(execution)
+        self.take(candidate, execution)
     }
 
-    fn take(&mut self, execution: Execution) -> bool {
+    fn take(&mut self, candidate: Schedule, execution: Execution) -> bool {
+        /// With more segments, trying to change each of them takes too long.
+        const MANY: usize = 64;
         let cost = execution.cost();
         let better = cost < self.best.cost && Symptom::of(&execution.run).as_ref() == Some(&self.symptom);
         if better {
             self.schedule = Schedule::of(&execution.run);
+            // After the last segment of the candidate the run has no preemptions, so there is nothing to remove.
+            if self.schedule.segments.len() > MANY.max(candidate.segments.len()) {
+                self.schedule.segments = candidate.segments;
+            }
             (self.best.run, self.best.cost) = (execution.run, cost);
             self.is_new = true;
         }

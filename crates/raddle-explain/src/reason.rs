@@ -1,7 +1,7 @@
 //! An explanation in the short form that a failure report begins with.
 
 use crate::explain::Explanation;
-use crate::sentence::{order, place};
+use crate::sentence::{order, place, too_weak};
 use crate::swap::Pair;
 use raddle_model::{BlockReason, Blocked, Failure, Notifies, Reason, TraceFile, TraceStep};
 
@@ -10,7 +10,8 @@ const MOST: usize = 3;
 
 /// Returns the reason why `run` fails, which `found` explains, or nothing if no order was found that matters.
 pub fn reason(run: &TraceFile, found: &Explanation) -> Option<Reason> {
-    if found.swapped.is_empty() && found.constraints.is_empty() && !found.always {
+    let repair = found.repair.as_ref().and_then(|repair| too_weak(run, repair));
+    if found.swapped.is_empty() && found.constraints.is_empty() && !found.always && repair.is_none() {
         return None;
     }
     let step = |step: usize| index(run, &found.steps, step);
@@ -18,8 +19,8 @@ pub fn reason(run: &TraceFile, found: &Explanation) -> Option<Reason> {
     let steps = |pairs: &[Pair]| pairs.iter().filter_map(pair).collect();
     let depth = if found.always { Some(0) } else { found.smallest.then_some(found.constraints.len() as u32) };
     Some(Reason {
-        why: why(run, found),
-        kind: kind(run, found),
+        kind: if repair.is_some() { Some("memory order too weak".to_owned()) } else { kind(run, found) },
+        why: repair.map_or_else(|| why(run, found), Vec::from),
         depth,
         swapped: steps(&found.swapped),
         sufficient: steps(&found.constraints),

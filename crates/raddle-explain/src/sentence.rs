@@ -1,8 +1,12 @@
 //! An order of two operations in a sentence.
 
 use crate::explain::Explanation;
+use crate::orders::{Repair, old_read};
 use crate::swap::Pair;
-use raddle_model::{CALLED, NO_LOCATION, ObjectId, TraceFile, TraceStep, frames, is_address, user_frame};
+use raddle_model::{
+    CALLED, FrontEnd, MemoryOrder, NO_LOCATION, ObjectId, TraceFile, TraceStep, frames, is_address,
+    user_frame,
+};
 
 /// Returns a sentence about the order, such as "thread T2 read 100 from `balance` at bank.c:14 before T1
 /// wrote 110 to it at bank.c:15", or without the values if they are not known. The names are those of `run`.
@@ -47,6 +51,72 @@ pub(crate) fn order(run: &TraceFile, found: &Explanation, pair: Pair) -> String 
     };
     let first = action(run, first, &named(first));
     format!("{first} before {}", action(run, second, &again))
+}
+
+/// Returns the old value that a step has read and the memory orders that allow it, in two sentences.
+pub fn too_weak(run: &TraceFile, repair: &Repair) -> Option<[String; 2]> {
+    let old = old_read(run)?;
+    let step = &run.steps[old];
+    let object = step.operation.object()?;
+    let read = match change(run, old, &[object]) {
+        Some(change) => {
+            let name = format!("`{}`", change.name);
+            placed(run, step, &Change { written: None, ..change }.words(&name))
+        }
+        None => action(run, step, &format!("`{}`", object_name(run, object))),
+    };
+    let spelled = |order: MemoryOrder| match (run.front_end, order) {
+        (FrontEnd::Rust, MemoryOrder::SequentiallyConsistent) => "SeqCst".to_owned(),
+        (FrontEnd::Rust, MemoryOrder::AcquireRelease) => "AcqRel".to_owned(),
+        (FrontEnd::Rust, order) => {
+            let word = order.keyword();
+            word[..1].to_uppercase() + &word[1..]
+        }
+        (_, order) => order.keyword().to_owned(),
+    };
+    let weak = |&(index, _): &(usize, MemoryOrder)| {
+        let step = &run.steps[index];
+        let thread = run.threads.get(step.thread as usize).map_or("?", |name| name);
+        let object = step.operation.object().map_or("", |object| object_name(run, object));
+        let kind = step.operation.kind;
+        let access = match (kind.reads_memory(), kind.writes_memory()) {
+            (false, false) => kind.info().verb.to_owned(),
+            (true, false) => format!("load of `{object}`"),
+            (false, true) => format!("store to `{object}`"),
+            (true, true) => format!("update of `{object}`"),
+        };
+        let text = run.locations.get(step.operation.location.index()).map_or("?", |text| place(text));
+        format!("{thread}'s {access} at {text}")
+    };
+    let own = |&(index, _): &(usize, MemoryOrder)| {
+        run.steps[index].operation.memory_order().map_or_else(String::new, spelled)
+    };
+    let all = listed(repair.changes.iter().map(weak));
+    let mut own: Vec<String> = repair.changes.iter().map(own).collect();
+    let mut wanted: Vec<String> = repair.changes.iter().map(|&(_, order)| spelled(order)).collect();
+    [&mut own, &mut wanted].into_iter().for_each(Vec::dedup);
+    let verb = if repair.changes.len() == 1 { "is" } else { "are" };
+    let respectively = |orders: &[String]| if orders.len() > 1 { ", respectively," } else { "" };
+    let (own_order, wanted_order) = (respectively(&own), respectively(&wanted));
+    let own = format!("{verb} {}{}", listed(own.iter().cloned()), own_order.trim_end_matches(','));
+    let runs = match repair.failed_before {
+        0 => String::new(),
+        failed => format!(", and so do {} random runs ({failed} of them fail without)", repair.runs),
+    };
+    Some([
+        format!("{read}, an old value: {all} {own}."),
+        format!("With {}{wanted_order} this run passes{runs}.", listed(wanted.iter().cloned())),
+    ])
+}
+
+/// Returns words with commas and an "and".
+fn listed(words: impl Iterator<Item = String>) -> String {
+    let words: Vec<String> = words.collect();
+    match &words[..] {
+        [] => String::new(),
+        [only] => only.clone(),
+        [rest @ .., last] => format!("{} and {last}", rest.join(", ")),
+    }
 }
 
 /// Returns the word before a sentence that begins with the name of a thread; empty if the name begins with

@@ -13,10 +13,10 @@ pub struct Pair {
 }
 
 /// The largest number of steps of a run in which pairs are searched.
-const MOST_STEPS: usize = 5_000;
+pub(crate) const MOST_STEPS: usize = 5_000;
 
 /// The largest number of pairs, apart from those with the latest steps.
-const MOST_PAIRS: usize = 5_000;
+pub(crate) const MOST_PAIRS: usize = 5_000;
 
 /// Returns the pairs of steps that could have happened in the other order: for each step, the latest
 /// dependent one of each other thread before it. The end of a critical section is not included: its beginning
@@ -36,15 +36,15 @@ pub(crate) fn pairs(steps: &[TraceStep]) -> Vec<Pair> {
 }
 
 /// Returns the other pairs: for each step, the dependent ones of each other thread before the latest one.
-/// Moving a step before them moves it before more of that thread. Limited in number, and without the program
+/// Moving a step before them moves it before more of that thread. At most `most`, and without the program
 /// exit.
-pub(crate) fn earlier_pairs(steps: &[TraceStep]) -> Vec<Pair> {
+pub(crate) fn earlier_pairs(steps: &[TraceStep], most: usize) -> Vec<Pair> {
     let mut earlier = Vec::new();
     each_pair(steps, &mut |pair, is_latest| {
         if !is_latest && steps[pair.second].operation.kind != Kind::Exit {
             earlier.push(pair);
         }
-        earlier.len() < MOST_PAIRS
+        earlier.len() < most
     });
     earlier
 }
@@ -75,6 +75,21 @@ fn each_pair(steps: &[TraceStep], look: &mut dyn FnMut(Pair, bool) -> bool) {
             }
         }
     }
+}
+
+/// Returns the number of steps for which a thread of `pair` was interrupted, if the other step happened
+/// meanwhile: in a run with few preemptions, the shortest interruptions are the likeliest cause. A thread
+/// that waits for the end of another one is not interrupted.
+pub(crate) fn interruption(steps: &[TraceStep], Pair { first, second }: Pair) -> Option<usize> {
+    let is_of = |thread: u32| move |step: &usize| steps[*step].thread == thread;
+    let (one, other) = (steps[first].thread, steps[second].thread);
+    let next = (second + 1..steps.len()).find(is_of(one));
+    let before_next = next.and_then(|next| (first..second).rev().find(is_of(one)).map(|from| (from, next)));
+    let before = (0..first).rev().find(is_of(other));
+    let gaps = [before_next, before.zip((first + 1..=second).find(is_of(other)))];
+    let waits = |step: usize| steps[step].operation.kind == Kind::Join;
+    let lengths = gaps.into_iter().flatten().filter(|&(_, to)| !waits(to)).map(|(from, to)| to - from);
+    lengths.min()
 }
 
 /// Returns true if the two have an object in common.
@@ -198,6 +213,6 @@ mod tests {
         let of =
             |pairs: Vec<Pair>| pairs.into_iter().map(|pair| (pair.first, pair.second)).collect::<Vec<_>>();
         assert_eq!(of(pairs(&steps)), [(1, 3), (1, 2)]);
-        assert_eq!(of(earlier_pairs(&steps)), [(0, 3), (0, 2)]);
+        assert_eq!(of(earlier_pairs(&steps, MOST_PAIRS)), [(0, 3), (0, 2)]);
     }
 }

@@ -4,7 +4,7 @@
 //! has it in the other order, together with nothing but the consequences of that. The only part of
 //! raddle-explain used here is the comparison of failures.
 
-use super::{FIGURES, Lab, compile, each_run, failing, figure};
+use super::{FIGURES, Lab, Limits, compile, each_run, failing, figure, reduce};
 use raddle_engine::Rng;
 use raddle_explain::Symptom;
 use raddle_explain::{Effort, explain};
@@ -332,4 +332,32 @@ fn the_reason_of_a_lost_update_and_of_a_deadlock_is_found_near_the_failure() {
         let again = explain(&found, effort, &mut |_| true, &mut lab).expect("the failure occurs again");
         assert_eq!(raddle_explain::reason(run, &again), Some(reason), "the same each time");
     }
+}
+
+/// Returns the reason of a failing run of `program`, minimized with the limits of the report after a search.
+fn reason_of(program: &str) -> Option<raddle_model::Reason> {
+    let mut file = figure("lost_update", &[]);
+    file.parameters.clear();
+    file.program = program.to_owned();
+    let mut found = None;
+    failing(&file, "random-walk", 1_000, &mut |run| found.insert(run).verdict.failure().is_some());
+    let found = found.expect("it fails");
+    let mut lab = Lab::new(compile(&file.program, &[]).unwrap(), &found);
+    let limits = Limits { runs: 600, time: std::time::Duration::from_secs(600) };
+    let small = reduce(&found, &mut lab, limits).expect("the failure recurs");
+    let effort = Effort::after_a_failure(small.steps.len());
+    let explained = explain(&small, effort, &mut |_| true, &mut lab).expect("the failure occurs again");
+    raddle_explain::reason(explained.run.as_ref()?, &explained)
+}
+
+/// The steps that follow the failure in other runs are many more than those in which pairs are searched.
+#[test]
+fn a_thread_with_much_left_to_do_does_not_hide_the_reason() {
+    let program = "
+        shared x = 0, y = 0
+        main { spawn writer; spawn reader }
+        thread writer { repeat 3000 { x++; y++ } }
+        thread reader { local a, b; a = x; b = y; assert a == b }";
+    let reason = reason_of(program).expect("there is a reason");
+    assert!(reason.why.join(" ").contains("comes first, the run passes."), "{:?}", reason.why);
 }
