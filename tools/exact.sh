@@ -14,7 +14,8 @@
 # is 1 if there is one. About ten minutes for 1,000 programs. The numbers depend only on the seed.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-cargo build --quiet --package raddle-cli --bin raddle --package exact
+cargo build --quiet --package raddle-cli --bin raddle
+cargo build --quiet --package exact
 target=${CARGO_TARGET_DIR:-target}
 exec "$target/debug/exact" --raddle "$target/debug/raddle" --folder "$target/exact" \
     --programs "${1:-1000}" --seed "${2:-1}" --first "${3:-0}"

@@ -55,9 +55,9 @@ const FIRST_FOR_ERLANG: u32 = 91;
 
 /// Returns the compiler's release, 1.x; `None` if it is unknown.
 fn minor_version() -> Option<u32> {
-    let told = Command::new(variable("RUSTC")).arg("--version").output().ok()?;
-    let told = String::from_utf8(told.stdout).ok()?;
-    told.split_whitespace().nth(1)?.split('.').nth(1)?.parse().ok()
+    let version = Command::new(variable("RUSTC")).arg("--version").output().ok()?;
+    let version = String::from_utf8(version.stdout).ok()?;
+    version.split_whitespace().nth(1)?.split('.').nth(1)?.parse().ok()
 }
 
 /// Returns the profile, which is in the path of the folder of all build scripts. `PROFILE` is `release` for

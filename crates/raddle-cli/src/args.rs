@@ -7,6 +7,7 @@ mod ci;
 mod coverage;
 mod failure;
 mod lab;
+mod memory;
 mod native;
 mod report;
 mod search;
@@ -23,6 +24,7 @@ pub(crate) use ci::CiArgs;
 pub(crate) use coverage::{CoverageArgs, StoreArgs};
 pub(crate) use failure::{ExplainArgs, MinimizeArgs, ReplayArgs};
 pub(crate) use lab::{BoundArgs, LabCommand, LitmusArgs, MicroArgs, RunArgs, StrideArgs};
+pub(crate) use memory::MemoryArgs;
 pub(crate) use native::{BaselineArg, NativeArgs, PointsArg, RacesArg, ThreadsArg};
 pub(crate) use report::{FormatArg, ReportArgs};
 pub(crate) use search::{STRATEGY, SearchArgs, cores, one_run};
@@ -91,6 +93,8 @@ pub(crate) enum Command {
     Report(ReportArgs),
     /// Rust tests and programs, built with hooks and run under chosen schedules: cargo raddle
     #[command(
+        version,
+        display_name = "cargo-raddle",
         override_usage = "cargo raddle COMMAND",
         after_help = "\
 Examples:

@@ -6,10 +6,10 @@ use crate::input::shown;
 use crate::outcome::Outcome;
 use crate::subject::{self, Sources};
 use anyhow::{Context, Result, bail};
-use raddle_explain::{Effort, Explanation, Pair, place, sentence};
-use raddle_model::{EXIT_BUG_FOUND, FrontEnd, TraceFile, TraceStep};
+use raddle_explain::{Effort, Explanation, Pair, place, sentence, too_weak};
+use raddle_model::{EXIT_BUG_FOUND, FrontEnd, MemoryOrder, TraceFile, TraceStep};
 use raddle_report::run_text::verdict;
-use raddle_report::shape::{self, Explained, ExplainedPair, ExplainedStep};
+use raddle_report::shape::{self, Explained, ExplainedPair, ExplainedStep, StrongerOrder};
 use raddle_report::text;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Outcome> {
     let file = recorded(&args.file, &args.pa, args.trust)?;
     let effort = Effort { executions: args.runs, samples: args.samples, depth: true, near: false };
     let (run, found, sources) = search(&file, shown, effort, args.time)?;
-    let text = if args.json { json(&run, &found, effort) } else { told(&run, &found, effort, &sources) };
+    let text = if args.json { json(&run, &found, effort) } else { text_of(&run, &found, effort, &sources) };
     Ok(Outcome { text, status: EXIT_BUG_FOUND })
 }
 
@@ -55,13 +55,16 @@ pub(crate) fn search(
 }
 
 /// Returns the explanation as text.
-fn told(file: &TraceFile, found: &Explanation, effort: Effort, sources: &Sources) -> String {
+fn text_of(file: &TraceFile, found: &Explanation, effort: Effort, sources: &Sources) -> String {
     format!("{}\n\n{}", verdict(file).join("\n"), why(file, found, effort, sources))
 }
 
 /// Returns the ordering that makes the run fail, and the number of orderings it needs.
 pub(crate) fn why(file: &TraceFile, found: &Explanation, effort: Effort, sources: &Sources) -> String {
     let mut out = String::new();
+    if let Some(sentences) = found.repair.as_ref().and_then(|repair| too_weak(file, repair)) {
+        let _ = writeln!(out, "{}\n", sentences.join("\n"));
+    }
     match &found.swapped[..] {
         [] if found.candidates == 0 || is_blind(file) => out.push_str(
             "No two operations of different threads were seen whose order makes the difference. Memory accesses of a pthreads program \
@@ -188,7 +191,7 @@ fn line(file: &TraceFile, sources: &Sources, place: &str) -> Option<String> {
     }
     let (name, line) = place.rsplit_once(':')?;
     if file.front_end == FrontEnd::Lab {
-        // Its text is in the file; whoever wrote that may name any other file.
+        // Its text is in the file; its author may name any other file.
         return None;
     }
     // A program and its source that were moved together are in the same folder.
@@ -210,6 +213,10 @@ fn json(file: &TraceFile, found: &Explanation, effort: Effort) -> String {
             .map(|pair| ExplainedPair { first: step(pair.first), second: step(pair.second) })
             .collect()
     };
+    let stronger = |&(index, order): &(usize, _)| StrongerOrder {
+        step: step(index),
+        order: MemoryOrder::keyword(order),
+    };
     shape::line(&Explained {
         verdict: file.verdict.failure().map_or("passed", |failure| failure.kind()).to_owned(),
         message: verdict(file).join("\n"),
@@ -218,6 +225,7 @@ fn json(file: &TraceFile, found: &Explanation, effort: Effort) -> String {
         depth: found.smallest.then_some(found.constraints.len() as u64),
         constraints: pairs(&found.constraints),
         idiom: found.idiom,
+        stronger_orders: found.repair.iter().flat_map(|repair| &repair.changes).map(stronger).collect(),
         samples: effort.samples,
         executions: found.executions,
         swaps: found.candidates as u64,

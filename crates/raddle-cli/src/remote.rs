@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, anyhow, ensure};
 use raddle_model::native::{Answer, Order, RunResult, Setup};
-use raddle_model::{Ledger, Operation, Settings, TraceFile, TraceStep};
+use raddle_model::{Ledger, MemoryModel, Operation, Settings, TraceFile, TraceStep};
 use raddle_report::shape::NativeRun;
 use raddle_report::text;
 use raddle_search::{Deadline, Details, FinishedRun, Known, Request, Run, Seen, Tally, Worker};
@@ -127,7 +127,8 @@ fn made(mut ran: Box<RunResult>) -> FinishedRun<Box<RunResult>> {
         processes: ran.processes,
         exposed: ran.exposed.clone(),
         profiling_error: ran.profiling_error.take(),
-        forgot_writes: false,
+        forgot_writes: ran.forgot_writes,
+        has_weak_orders: ran.has_weak_orders,
     };
     let run = Run {
         fingerprint: ran.fingerprint,
@@ -153,6 +154,14 @@ pub(crate) fn in_short(seen: &Seen<'_>, strategies: &[String]) -> String {
 pub(crate) fn missed_memory(tally: &Tally) -> Option<String> {
     let why = tally.profiling_error.as_ref()?;
     Some(format!("shared-memory detection is incomplete: a profiling run failed: {why}"))
+}
+
+/// Returns a note if no run of a search with these settings failed, and weak memory could have let one fail.
+pub(crate) fn unexplored_memory(tally: &Tally, settings: Settings) -> Option<String> {
+    let is_unexplored = tally.has_weak_orders && settings.memory == MemoryModel::Sc && tally.failures == 0;
+    is_unexplored.then(|| {
+        "the program uses memory orders weaker than seq_cst, and weak memory was not explored; --memory weak explores it".to_owned()
+    })
 }
 
 /// Returns a note if a failing run of a search with these settings let a wait time out early, which the user

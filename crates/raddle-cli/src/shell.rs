@@ -16,7 +16,9 @@ pub(crate) fn completions(args: &CompletionsArgs) -> Result<Outcome> {
 pub(crate) fn man(args: &ManArgs) -> Result<Outcome> {
     let folder = args.folder.display();
     std::fs::create_dir_all(&args.folder).with_context(|| format!("cannot make the folder {folder}"))?;
-    clap_mangen::generate_to(Cli::command(), &args.folder)
+    // The page of `raddle` refers to the others by this name.
+    let command = Cli::command().mut_subcommand("cargo", |cargo| cargo.display_name("raddle-cargo"));
+    clap_mangen::generate_to(command, &args.folder)
         .with_context(|| format!("cannot write the man pages to {folder}"))?;
     Ok(Outcome { text: String::new(), status: EXIT_NOTHING_FOUND })
 }

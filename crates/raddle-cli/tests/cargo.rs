@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 
 /// Returns a copy of the crate for `test` alone.
@@ -424,4 +425,48 @@ fn the_doctor_says_what_is_missing() {
         report["findings"].as_array().and_then(|findings| findings.last()).expect("it looked at something");
     assert_eq!((&last["ok"], &report["fallback"]), (&false.into(), &true.into()), "{report}");
     assert!(last["detail"].as_str().is_some_and(|why| why.contains("unknown pass")), "{last}");
+}
+
+/// Returns the child of process `id` that executes the tests of `folder`, once it has a child: a run.
+fn tests_of(id: u32, folder: &Path) -> Option<u32> {
+    let children = |id: u32| {
+        let threads = std::fs::read_dir(format!("/proc/{id}/task")).into_iter().flatten().flatten();
+        let lines = threads.filter_map(|thread| std::fs::read_to_string(thread.path().join("children")).ok());
+        let lines: Vec<String> = lines.collect();
+        lines.join(" ").split_whitespace().filter_map(|word| word.parse().ok()).collect::<Vec<u32>>()
+    };
+    children(id).into_iter().find(|child| {
+        let program = std::fs::read_link(format!("/proc/{child}/exe"));
+        program.is_ok_and(|path| path.starts_with(folder.join("target"))) && !children(*child).is_empty()
+    })
+}
+
+#[test]
+fn ctrl_c_ends_with_a_summary() {
+    let folder = copy("ctrl_c").canonicalize().expect("it was made");
+    let words = ["test", "--offline", "--lib", "--jobs", "1", "--runs"];
+    let exactly = ["--", "--exact", "tests::locked"];
+    // Built before, so that the signal finds a search.
+    let built = cargo_raddle(&folder, &[&words[..], &["1"], &exactly].concat());
+    assert_eq!(built.status.code(), Some(0), "{}{}", text(&built.stdout), text(&built.stderr));
+    let mut command = command(&folder, &[&words[..], &["1e10"], &exactly].concat());
+    // As a terminal does, the signal goes to all processes of the group.
+    command.process_group(0).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut search = command.spawn().expect("it starts");
+    let id = search.id();
+    let tests = loop {
+        assert!(search.try_wait().expect("it can be waited for").is_none(), "the search has ended");
+        match tests_of(id, &folder) {
+            Some(tests) => break tests,
+            None => std::thread::yield_now(),
+        }
+    };
+    let sent = Command::new("kill").args(["-INT", "--", &format!("-{id}")]).status();
+    assert!(sent.expect("kill starts").success());
+    let output = search.wait_with_output().expect("it ends");
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(130), "{out}{err}");
+    assert!(out.contains("Stopped [") && out.contains("1 test: "), "{out}{err}");
+    assert!(err.contains("interrupted by SIGINT"), "{out}{err}");
+    assert!(!Path::new(&format!("/proc/{tests}")).exists(), "a process is left");
 }

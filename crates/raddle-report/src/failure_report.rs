@@ -77,9 +77,10 @@ impl PairRole {
     /// All roles, in the order of their numbers in a page.
     pub const ALL: [PairRole; 3] = [PairRole::Swap, PairRole::Enough, PairRole::Race];
 
-    /// The meaning of the mark of a step.
-    pub(crate) fn legend(self) -> &'static str {
+    /// Returns the meaning of the mark of a step, if `pairs` pairs have this role.
+    pub(crate) fn legend(self, pairs: usize) -> &'static str {
         match self {
+            PairRole::Swap if pairs > 1 => "* if these steps change places, the run passes",
             PairRole::Swap => "* if these two steps change places, the run passes",
             PairRole::Enough => "+ the order of these steps is sufficient for the failure",
             PairRole::Race => "! nothing orders these two steps",

@@ -3,7 +3,7 @@
 use crate::claim_text::{exhaustion, unless_exhausted};
 use crate::shape::{NativeRun, Races};
 use crate::text::{count, kinds, plural};
-use raddle_model::FrontEnd;
+use raddle_model::{FrontEnd, MemoryModel};
 use std::fmt::Write;
 
 /// Returns the summary of runs that were not under control.
@@ -43,9 +43,10 @@ pub fn summary(report: &NativeRun, front_end: FrontEnd) -> String {
     let mut out = String::new();
     let _ = write!(
         out,
-        "{} under {}, seed {}: {}, up to {} and {}",
+        "{} under {}{}, seed {}: {}, up to {} and {}",
         plural(report.runs, "run"),
         report.strategy,
+        if report.memory == MemoryModel::Weak { " and weak memory" } else { "" },
         report.seed,
         plural(report.partial_orders, "partial order"),
         plural(report.threads, actor),

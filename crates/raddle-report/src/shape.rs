@@ -5,11 +5,11 @@ mod failure;
 mod suite;
 
 pub use cargo::{CargoTest, CargoTests, Doctor, Finding, MissedBug, TestStatus};
-pub use failure::{Explained, ExplainedPair, ExplainedStep, Reduced, Replayed, Resembled};
+pub use failure::{Explained, ExplainedPair, ExplainedStep, Reduced, Replayed, Resembled, StrongerOrder};
 pub use suite::{SuiteFile, SuiteStatus};
 
 use crate::coverage::Coverage;
-use raddle_model::Claims;
+use raddle_model::{Claims, MemoryModel};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -101,11 +101,18 @@ pub struct FirstFailure {
     pub recorded: Option<String>,
 }
 
+fn is_sc(memory: &MemoryModel) -> bool {
+    *memory == MemoryModel::Sc
+}
+
 /// The output of `raddle run --json`.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct NativeRun {
     /// `passed` or `failed`.
     pub verdict: String,
+    /// The memory model of the runs; omitted for `sc`.
+    #[serde(skip_serializing_if = "is_sc")]
+    pub memory: MemoryModel,
     /// The kind of the first failure.
     pub kind: Option<String>,
     /// Complete runs.

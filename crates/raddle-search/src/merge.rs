@@ -62,6 +62,8 @@ struct Counts {
     profiling_error: Option<String>,
     #[serde(default)]
     forgot_writes: u64,
+    #[serde(default)]
+    has_weak_orders: bool,
 }
 
 impl Counts {
@@ -87,6 +89,7 @@ impl Counts {
             covered: tally.covered.clone(),
             profiling_error: tally.profiling_error.clone(),
             forgot_writes: tally.forgot_writes,
+            has_weak_orders: tally.has_weak_orders,
         }
     }
 
@@ -125,6 +128,7 @@ impl Counts {
             covered: self.covered.clone(),
             profiling_error: self.profiling_error.clone(),
             forgot_writes: self.forgot_writes,
+            has_weak_orders: self.has_weak_orders,
             ..Tally::default()
         }
     }

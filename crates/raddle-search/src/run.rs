@@ -46,6 +46,9 @@ pub struct Details {
     /// True if a choice of weak memory was smaller than the model allows, because old writes had been dropped.
     #[serde(skip_serializing_if = "is_false")]
     pub forgot_writes: bool,
+    /// True if an atomic access had a memory order weaker than sequential consistency.
+    #[serde(skip_serializing_if = "is_false")]
+    pub has_weak_orders: bool,
 }
 
 fn is_false(value: &bool) -> bool {

@@ -58,6 +58,8 @@ pub struct Tally {
     pub profiling_error: Option<String>,
     /// Runs in which a choice of weak memory was smaller than the model allows, pruned ones included.
     pub forgot_writes: u64,
+    /// True if a run had an atomic access with a memory order weaker than sequential consistency.
+    pub has_weak_orders: bool,
 }
 
 /// The runs of one strategy.
@@ -97,7 +99,10 @@ impl Tally {
 
     /// Counts a run.
     pub fn count(&mut self, turn: Turn, run: &Run) {
-        self.forgot_writes += u64::from(run.details.as_ref().is_some_and(|details| details.forgot_writes));
+        if let Some(details) = &run.details {
+            self.forgot_writes += u64::from(details.forgot_writes);
+            self.has_weak_orders |= details.has_weak_orders;
+        }
         if run.cut_off {
             self.cut_off += 1;
             return;
@@ -161,6 +166,7 @@ impl Tally {
         self.rests += other.rests;
         self.idle_timeouts |= other.idle_timeouts;
         self.forgot_writes += other.forgot_writes;
+        self.has_weak_orders |= other.has_weak_orders;
         self.threads = self.threads.max(other.threads);
         self.steps = self.steps.max(other.steps);
         self.outside_waits += other.outside_waits;

@@ -8,23 +8,38 @@
 %% One process listens; another executes the runs and answers.
 main() ->
     spawn(fun() ->
+              %% A connection that is reset closes the port with an exit signal and without eof.
+              process_flag(trap_exit, true),
               Port = open_port({fd, 0, 0}, [{packet, 4}, binary, eof]),
               {Maker, _} = spawn_monitor(fun() -> make(Port, init:get_plain_arguments()) end),
-              listen(Port, Maker)
+              listen(Port, Maker, parent())
           end).
 
-listen(Port, Maker) ->
+listen(Port, Maker, Parent) ->
     receive
         {Port, {data, Order}} -> Maker ! {request, Order};
         {'DOWN', _, process, Maker, Why} ->
             %% Later requests would not be answered. If the answer cannot be read any more, the reason is in
             %% the output of the VM.
-            port_command(Port, said(refused, broken(Why))),
+            catch port_command(Port, said(refused, broken(Why))),
             io:put_chars(standard_error, broken(Why)),
-            erlang:halt(1);
-        {Port, eof} -> erlang:halt(0)
+            erlang:halt(1, [{flush, erlang:port_info(Port) =/= undefined}]);
+        {Port, eof} -> ended();
+        {'EXIT', Port, _} -> ended()
+    after 200 ->
+        %% A port with unsent answers may report neither.
+        parent() =:= Parent orelse ended()
     end,
-    listen(Port, Maker).
+    listen(Port, Maker, Parent).
+
+%% Returns the process that has started the VM: another one once that has ended.
+parent() ->
+    {ok, Text} = file:read_file("/proc/self/stat"),
+    [_, Fields] = string:split(Text, ") ", trailing),
+    lists:nth(2, string:lexemes(Fields, " ")).
+
+%% Nobody reads the answers that are left.
+ended() -> erlang:halt(0, [{flush, false}]).
 
 broken(Why) -> ["internal error: the process that executes the runs has ended: ", text(Why)].
 

@@ -30,7 +30,7 @@ called, and kept in a cache. What is not under control (ports, real files, socke
 function that depends on nothing but its arguments may run as it is, if --allow names it; those of crypto and zlib that are such need no
 --allow, and random bytes of crypto are the same in every run.
 Elixir is found by its program in PATH, or by --pa; the ebin of each dependency needs a --pa of its own.
-`portfolio` is several strategies that take turns, and whoever finds more new partial orders has more of them; others can be
+`portfolio` runs several strategies in turn, and those that find more new partial orders get more runs; others can be
 joined by +. The same seed gives the same runs, whatever --jobs says.
 Time is virtual. What the program prints and logs is shown for the run that failed. With several nodes the function runs on the first one.
 With --faults nodes and connections fail without a line of the test, at moments that the strategy chooses: a node crashes (never the

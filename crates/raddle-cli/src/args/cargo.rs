@@ -91,7 +91,7 @@ Examples:
 
 Nothing has to be added to the crate. The tests are built with hooks at every access to memory, into target/raddle. Each runs in a
 process of its own, again and again, until a schedule breaks it or the budget is spent:
-  PASS    no schedule broke it; told are runs, partial orders, and how likely a bug of some depth was missed
+  PASS    no schedule broke it; with runs, partial orders, and the probability that a bug of some depth was missed
   FAIL    a schedule broke it: its panic, deadlock or crash, step by step, and the command that replays it
   SINGLE  it has one thread, so there is one schedule: run once
   LOST    it does what cannot be controlled; the message says what. An error only with --strict

@@ -17,8 +17,8 @@ Example:
   raddle replay failures --junit replay.xml         every failure of a folder: is it fixed?
   raddle replay bug.json --gdb -- -ex 'break push' -ex continue -ex 'thread apply all bt'
 
-The program, its parameters and every decision are in the file. If the run does not repeat, the step and the cause
-are told and the exit status is 2.
+The program, its parameters and every decision are in the file. If the run does not repeat, the command prints
+the step and the cause, and the exit status is 2.
 
 The command prints what it runs. It refuses a file that you did not record on this machine, or that was changed since, unless
 --trust is given.
@@ -104,7 +104,7 @@ Example:
 
 The closest run that passes is the one with the fewest pairs of dependent operations in another order. The depth is that
 of PCT: how many orders of two operations make every schedule fail that keeps them. It is estimated from random schedules.
-If the time is over before everything was tried, the best answer so far is told, and what was not tried.
+If the time is over before everything was tried, the command prints the best answer so far, and what was not tried.
 
 Exit status: 1 the failure came again and was explained as far as possible, 2 a mistake, or a run that does not repeat.")]
 pub(crate) struct ExplainArgs {

@@ -1,5 +1,6 @@
 //! The arguments of `raddle lab`.
 
+use super::memory::MemoryArgs;
 use super::search::SearchArgs;
 use super::values::{assignment, memory, runs, whole};
 use clap::{Args, Subcommand};
@@ -41,9 +42,8 @@ pub(crate) struct RunArgs {
     /// Set a parameter of the program
     #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
     pub(crate) set: Vec<(String, i64)>,
-    /// Which values atomic accesses read: the newest (sc), or all that their memory orders allow (weak)
-    #[arg(long, value_name = "MODEL", default_value = "sc", value_parser = memory)]
-    pub(crate) memory: MemoryModel,
+    #[command(flatten)]
+    pub(crate) memory: MemoryArgs,
     /// Also compute the probability of a failure, if the strategy allows it
     #[arg(long)]
     pub(crate) exact: bool,

@@ -1,6 +1,7 @@
 //! The arguments of `raddle run`.
 
 use super::coverage::StoreArgs;
+use super::memory::MemoryArgs;
 use super::search::SearchArgs;
 use super::values::duration;
 use clap::{Args, ValueEnum};
@@ -19,7 +20,7 @@ A C or C++ file (.c, .cc, .cpp, .cxx, .C) is compiled first, as by `raddle cc -g
 the cache (see `raddle cc --help`). There it stays, so that recorded runs replay even if the source was edited since.
 The program runs as it is, if it is linked dynamically. The schedule may change where it synchronises, and where it
 touches shared memory, if it was compiled for that. Time is virtual, the standard input is empty.
-`portfolio` is several strategies that take turns, and whoever finds more new partial orders has more of them; others can be
+`portfolio` runs several strategies in turn, and those that find more new partial orders get more runs; others can be
 joined by +, such as pos+pct:depth=2, with equally many turns.
 The same seed gives the same runs, whatever --jobs says.
 
@@ -27,6 +28,8 @@ Exit status: 0 no run failed, 1 a run failed, 2 a mistake in arguments, or a pro
 pub(crate) struct NativeArgs {
     #[command(flatten)]
     pub(crate) search: SearchArgs,
+    #[command(flatten)]
+    pub(crate) memory: MemoryArgs,
     /// Run the program without control, for comparison
     #[arg(long, value_enum, value_name = "HOW")]
     pub(crate) baseline: Option<BaselineArg>,

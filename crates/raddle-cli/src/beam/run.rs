@@ -62,7 +62,7 @@ pub(crate) fn run(args: &BeamRunArgs, width: usize) -> Result<Outcome> {
     report.notes.extend(found.lost.iter().map(|why| format!("not all runs were made: {why:#}")));
     let mut failing = None;
     if let Some((turn, ran)) = &found.first {
-        let run = ran.trace.as_deref().cloned().context("the Erlang VM has told nothing of the run")?;
+        let run = ran.trace.as_deref().cloned().context("the Erlang VM returned no trace of the run")?;
         let file = TraceFile {
             front_end: FrontEnd::Beam,
             program: program.test.clone(),

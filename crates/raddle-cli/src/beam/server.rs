@@ -156,8 +156,8 @@ impl Server for Vm {
         });
         let text = text.map_err(|TooLong(length)| {
             anyhow::anyhow!(
-                "an answer of the Erlang VM would be {length} bytes, and more than {LONGEST} are not read; a run of so many steps \
-                 cannot be told, and a lower --step-limit ends it before"
+                "an answer of the Erlang VM has {length} bytes, and the limit is {LONGEST}: the run has too many steps\nhelp: \
+                 lower --step-limit"
             )
         })?;
         serde_json::from_slice(&text).context("an answer of the Erlang VM cannot be read")
@@ -195,11 +195,11 @@ mod tests {
 
     #[test]
     fn an_answer_that_is_too_long_is_not_taken_for_an_end() {
-        let told = |bytes: &[u8]| hear(&mut &*bytes).ok();
-        assert_eq!(told(b"\0\0\0\x02ok"), Some(Ok(b"ok".to_vec())));
-        assert_eq!(told(&(LONGEST + 1).to_be_bytes()), Some(Err(TooLong(LONGEST + 1))));
+        let answer = |bytes: &[u8]| hear(&mut &*bytes).ok();
+        assert_eq!(answer(b"\0\0\0\x02ok"), Some(Ok(b"ok".to_vec())));
+        assert_eq!(answer(&(LONGEST + 1).to_be_bytes()), Some(Err(TooLong(LONGEST + 1))));
         // The output of a VM that does not start is not a length.
-        assert!(told(b" {\"init").is_some_and(|heard| heard.is_err()));
-        assert_eq!(told(b"\0\0\0\x02o"), None);
+        assert!(answer(b" {\"init").is_some_and(|heard| heard.is_err()));
+        assert_eq!(answer(b"\0\0\0\x02o"), None);
     }
 }

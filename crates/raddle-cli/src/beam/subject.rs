@@ -91,7 +91,7 @@ pub(super) fn output(ran: &RunResult) -> Output {
 
 fn repeated(ran: RunResult) -> Result<Repeated> {
     let output = output(&ran);
-    let run = *ran.trace.context("the Erlang VM has told nothing of the run")?;
+    let run = *ran.trace.context("the Erlang VM returned no trace of the run")?;
     Ok(Repeated { run, output, divergence: ran.divergence })
 }
 

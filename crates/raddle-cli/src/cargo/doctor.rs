@@ -46,7 +46,7 @@ pub(super) fn run(args: &CargoDoctorArgs) -> Result<Outcome> {
     examine(&mut doctor);
     doctor.ok = doctor.findings.iter().all(|finding| finding.ok);
     let status = if doctor.ok { EXIT_NOTHING_FOUND } else { EXIT_USAGE };
-    let text = if args.json { shape::line(&doctor) } else { told(&doctor) };
+    let text = if args.json { shape::line(&doctor) } else { text_of(&doctor) };
     Ok(Outcome { text, status })
 }
 
@@ -64,7 +64,7 @@ pub(crate) fn findings(doctor: &Doctor) -> String {
     out
 }
 
-fn told(doctor: &Doctor) -> String {
+fn text_of(doctor: &Doctor) -> String {
     let last = if doctor.ok {
         "All is there: `cargo raddle test` works with this compiler.\n"
     } else {
@@ -96,8 +96,9 @@ pub(crate) fn examine(doctor: &mut Doctor) {
         doctor.findings.push(Finding { what: what.to_owned(), ok, absent: false, detail });
         ok
     };
-    let version =
-        |command: &mut std::process::Command| asked(command.arg("-V")).map(|told| told.trim().to_owned());
+    let version = |command: &mut std::process::Command| {
+        asked(command.arg("-V")).map(|version| version.trim().to_owned())
+    };
     let mut all = look("cargo", version(&mut cargo()));
     all &= look("rustc", version(&mut rustc()));
     all &= look("target", target());

@@ -38,8 +38,9 @@ pub(super) fn list(binary: &Binary) -> Result<Result<Vec<Listed>, String>> {
 
 fn names(binary: &Binary, more: &[&str]) -> Result<Result<Vec<String>, String>> {
     let words = [&["--list", "--format", "terse"], more].concat();
-    Ok(told(binary, &words)?.and_then(|told| {
-        listed(&told).ok_or_else(|| "it has a harness of its own, which does not list its tests".to_owned())
+    Ok(standard_output(binary, &words)?.and_then(|printed| {
+        listed(&printed)
+            .ok_or_else(|| "it has a harness of its own, which does not list its tests".to_owned())
     }))
 }
 
@@ -48,14 +49,14 @@ fn names(binary: &Binary, more: &[&str]) -> Result<Result<Vec<String>, String>> 
 /// everything.
 fn is_standard(binary: &Binary) -> Result<Result<(), String>> {
     const NONE: &str = "0 tests, ";
-    Ok(told(binary, &["--list"])?.and_then(|told| {
-        let is_counted = told.lines().any(|line| line.starts_with(NONE));
+    Ok(standard_output(binary, &["--list"])?.and_then(|printed| {
+        let is_counted = printed.lines().any(|line| line.starts_with(NONE));
         is_counted.then_some(()).ok_or_else(|| "it has a harness of its own, which lists no test".to_owned())
     }))
 }
 
 /// Returns the output of a program without control, or the reason why it is invalid.
-fn told(binary: &Binary, words: &[&str]) -> Result<Result<String, String>> {
+fn standard_output(binary: &Binary, words: &[&str]) -> Result<Result<String, String>> {
     let mut command = Command::new(&binary.path);
     command.args(words).current_dir(&binary.folder);
     command.envs(binary.environment.environment.iter().map(|(name, value)| (name, value)));
@@ -111,9 +112,9 @@ fn reader(from: Option<impl Read + Send + 'static>) -> std::io::Result<mpsc::Rec
 }
 
 /// Returns the names in a list of the standard harness. `None` if it is not such a list.
-fn listed(told: &str) -> Option<Vec<String>> {
+fn listed(printed: &str) -> Option<Vec<String>> {
     let mut names = Vec::new();
-    for line in told.lines() {
+    for line in printed.lines() {
         match line.rsplit_once(": ")? {
             (name, "test") => names.push(name.to_owned()),
             (_, "benchmark") => {}

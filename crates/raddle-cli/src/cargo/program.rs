@@ -2,7 +2,7 @@
 
 use super::build::{Wanted, build};
 use super::workspace::Workspace;
-use crate::args::{CargoRunArgs, NativeArgs, PointsArg, RacesArg, StoreArgs, ThreadsArg};
+use crate::args::{CargoRunArgs, MemoryArgs, NativeArgs, PointsArg, RacesArg, StoreArgs, ThreadsArg};
 use crate::outcome::Outcome;
 use anyhow::{Context, Result, bail, ensure};
 use raddle_model::Environment;
@@ -29,6 +29,7 @@ pub(super) fn run(args: &CargoRunArgs, width: usize) -> Result<Outcome> {
     let path = binary.path.to_str().context("the program's path is no text")?.to_owned();
     let native = NativeArgs {
         search: args.search.clone(),
+        memory: MemoryArgs::SC,
         baseline: None,
         points: PointsArg::Shared,
         // The standard library has no hooks, so its orderings would be missing.

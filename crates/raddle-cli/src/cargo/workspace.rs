@@ -44,8 +44,8 @@ pub(super) fn cargo() -> Command {
 
 /// Returns the host target of the compiler.
 pub(super) fn host() -> Result<String> {
-    let told = asked(rustc().arg("-vV"))?;
-    let host = told.lines().find_map(|line| line.strip_prefix("host: "));
+    let printed = asked(rustc().arg("-vV"))?;
+    let host = printed.lines().find_map(|line| line.strip_prefix("host: "));
     Ok(host.context("rustc tells no host")?.to_owned())
 }
 
@@ -62,10 +62,10 @@ impl Workspace {
         if let Some(manifest) = manifest {
             metadata.arg("--manifest-path").arg(manifest);
         }
-        let told = asked(&mut metadata)?;
-        let metadata = MetadataCommand::parse(&told).context("cargo's metadata cannot be read")?;
+        let printed = asked(&mut metadata)?;
+        let metadata = MetadataCommand::parse(&printed).context("cargo's metadata cannot be read")?;
         let Spellings { packages } =
-            serde_json::from_str(&told).context("cargo's metadata cannot be read")?;
+            serde_json::from_str(&printed).context("cargo's metadata cannot be read")?;
         let libraries = asked(rustc().args(["--print", "target-libdir"]))?;
         Ok(Workspace {
             root: metadata.workspace_root.into(),

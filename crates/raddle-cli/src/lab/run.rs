@@ -26,7 +26,7 @@ pub(crate) fn run(args: &RunArgs, width: usize) -> Result<Outcome> {
     let mut reports_of_ci = Reports::open(&args.search.ci)?;
     let source = read(&args.file)?;
     let machine = compile(&source, &args.set).with_context(|| shown(&args.file).to_owned())?;
-    let (settings, budget) = (settings(args), args.search.counting_budget());
+    let (settings, budget) = (settings(args)?, args.search.counting_budget());
     let specs = specs(args);
     let orders: Vec<SeenOrders> = specs.iter().map(|_| SeenOrders::default()).collect();
     let jobs = specs.iter().zip(&orders).map(|(spec, orders)| {
@@ -97,14 +97,14 @@ pub(crate) fn run(args: &RunArgs, width: usize) -> Result<Outcome> {
         }
     }
     if shown_failure.is_none() {
-        out.push_str(&passed(args, &machine));
+        out.push_str(&passed(args.memory.model()?, &machine));
     }
     Ok(Outcome { text: out, status })
 }
 
 /// Returns the verdict on a program none of whose runs failed.
-fn passed(args: &RunArgs, machine: &Machine) -> String {
-    match args.memory {
+fn passed(memory: MemoryModel, machine: &Machine) -> String {
+    match memory {
         MemoryModel::Weak => "\nNo run failed under weak memory.\n".to_owned(),
         MemoryModel::Sc if machine.program().has_weak_orders() => "\nNo run failed.\n\
              note: the program uses memory orders weaker than seq_cst, and weak memory was not explored\n\
@@ -115,8 +115,8 @@ fn passed(args: &RunArgs, machine: &Machine) -> String {
 }
 
 /// Returns the settings of all runs.
-fn settings(args: &RunArgs) -> Settings {
-    Settings { memory: args.memory, ..args.search.settings() }
+fn settings(args: &RunArgs) -> Result<Settings> {
+    Ok(Settings { memory: args.memory.model()?, ..args.search.settings() })
 }
 
 /// Returns the compared strategies.
@@ -276,7 +276,7 @@ fn trace_file(
     let settings = Settings {
         exit_last: recording.trace.exit_last,
         timeouts_anytime: recording.trace.timeouts_anytime,
-        ..settings(args)
+        ..settings(args)?
     };
     let origin = TraceFile {
         program: source.to_owned(),

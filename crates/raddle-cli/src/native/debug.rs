@@ -127,10 +127,10 @@ mod tests {
 
     #[test]
     fn words_are_quoted() {
-        for (word, told) in
+        for (word, expected) in
             [("a/b-1", "a/b-1"), ("", "''"), ("a b", "'a b'"), ("it's", "\"it's\""), ("$x", "'$x'")]
         {
-            assert_eq!(quoted(word).ok().as_deref(), Some(told));
+            assert_eq!(quoted(word).ok().as_deref(), Some(expected));
         }
         assert!(quoted("a\nb").is_err());
     }

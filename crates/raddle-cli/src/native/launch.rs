@@ -146,9 +146,9 @@ impl Server {
                  `ldd` lists what it needs, LD_LIBRARY_PATH names folders to look in"
                     .to_owned()
             }
-            Some((Some(code), _)) => format!("it ends with status {code} before it comes to its `main`"),
+            Some((Some(code), _)) => format!("it ends with status {code} before it reaches `main`"),
             Some((_, Some(signal))) if signal != SIGKILL => {
-                format!("it is ended by signal {signal} before it comes to its `main`")
+                format!("it is ended by signal {signal} before it reaches `main`")
             }
             _ => "it does not come to its `main` with raddle's runtime inside".to_owned(),
         }

@@ -86,14 +86,14 @@ fn words(tally: &Tally) -> BTreeMap<Name, String> {
     names.into_iter().zip(texts).collect()
 }
 
-fn told(places: &BTreeMap<Name, String>, place: Name) -> String {
-    places.get(&place).cloned().unwrap_or_else(|| "an unknown place".to_owned())
+fn location(places: &BTreeMap<Name, String>, place: Name) -> String {
+    places.get(&place).cloned().unwrap_or_else(|| "an unknown location".to_owned())
 }
 
 /// Returns the iRoots of the runs, with source locations.
 pub(super) fn covered(tally: &Tally) -> Coverage {
     let places = words(tally);
-    Coverage::new(&tally.covered.ledger, tally.saturation.clone(), |place| told(&places, place))
+    Coverage::new(&tally.covered.ledger, tally.saturation.clone(), |place| location(&places, place))
 }
 
 /// Returns the iRoots that the failing run `number` had and none before it, as texts, those of simple idioms
@@ -105,7 +105,7 @@ pub(super) fn first_had(tally: &Tally, number: u64, ran: &RunResult) -> Vec<Stri
     roots.sort_unstable();
     let places = words(tally);
     let word = |root: &&IRoot| {
-        format!("idiom {}: {}", root.idiom.number(), root.describe(|place| told(&places, place)))
+        format!("idiom {}: {}", root.idiom.number(), root.describe(|place| location(&places, place)))
     };
     roots.iter().map(word).collect()
 }

@@ -50,13 +50,13 @@ pub(super) fn look(
     let racing = found.tally.kinds.get(KIND).copied().unwrap_or(0);
     let first = found.first.iter().filter(|(_, ran)| ran.kind.as_deref() == Some(KIND));
     let mut name = namer();
-    let mut told = first.filter_map(|(_, ran)| ran.trace.as_deref()).map(|file| {
+    let mut messages = first.filter_map(|(_, ran)| ran.trace.as_deref()).map(|file| {
         let mut file = file.clone();
         name(&mut file);
         verdict(&file).join("\n")
     });
-    let message = told.next();
-    drop(told);
+    let message = messages.next();
+    drop(messages);
     Ok(Some(Races { runs: found.tally.runs, racing, message }))
 }
 

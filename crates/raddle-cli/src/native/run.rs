@@ -10,13 +10,15 @@ use crate::args::{NativeArgs, PointsArg, RacesArg, ThreadsArg};
 use crate::ci::{Reports, searched};
 use crate::outcome::Outcome;
 use crate::progress::Progress;
-use crate::remote::{early_timeouts, in_short, missed_memory, report};
+use crate::remote::{early_timeouts, in_short, missed_memory, report, unexplored_memory};
 use crate::show;
 use crate::subject::{Keep, Kept, Output, Subject};
 use anyhow::{Context, Result, ensure};
 use raddle_cc::Source;
 use raddle_model::native::{Points, Setup, Threads};
-use raddle_model::{Claim, EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Environment, FrontEnd, Settings, TraceFile};
+use raddle_model::{
+    Claim, EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Environment, FrontEnd, MemoryModel, Settings, TraceFile,
+};
 use raddle_report::run_text::verdict;
 use raddle_report::shape;
 use raddle_report::text::plural;
@@ -105,6 +107,7 @@ pub(crate) fn run_in(
 
     let mut report = report(&tally, args.search.strategy(), args.search.seed());
     report.claims = claims(&tally, &lanes);
+    report.memory = setup.settings.memory;
     if setup.coverage.is_some() {
         report.coverage = Some(memory::covered(&tally));
     }
@@ -146,6 +149,8 @@ pub(crate) fn run_in(
     if !target.had_fibers() && args.threads == ThreadsArg::Fibers {
         notes.push(NO_FIBERS.to_owned());
     }
+    // The standard library of Rust has weaker orders in every program.
+    notes.extend(unexplored_memory(&tally, setup.settings).filter(|_| !is_rust));
     notes.extend(missed_memory(&tally));
     notes.extend(lost.iter().map(|why| format!("not all runs were made: {why:#}")));
     let status = if tally.failures > 0 { EXIT_BUG_FOUND } else { EXIT_NOTHING_FOUND };
@@ -255,7 +260,15 @@ fn looks_for_iroots(args: &NativeArgs) -> bool {
 }
 
 fn setup(args: &NativeArgs, lanes: &Lanes, program: &Path) -> Result<Setup> {
-    let settings = Settings { races: args.races == RacesArg::Fail, ..args.search.settings() };
+    let memory = args.memory.model()?;
+    ensure!(
+        memory == MemoryModel::Sc || !raddle_symbols::is_rust(program),
+        "{}: weak memory is not supported for Rust programs: locks, park and one-time initialization of the standard library \
+         have no hooks, so that values would be read that they forbid\n\
+         help: use the types of raddle::sync in a Rust test, and set Config::memory or RADDLE_MEMORY=weak",
+        program.display()
+    );
+    let settings = Settings { races: args.races == RacesArg::Fail, memory, ..args.search.settings() };
     Ok(Setup {
         points: match args.points {
             PointsArg::All => Points::All,

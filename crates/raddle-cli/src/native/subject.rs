@@ -123,7 +123,7 @@ impl Program {
     }
 
     fn repeated(&self, ran: RunResult) -> Result<Repeated> {
-        let mut run = *ran.trace.context("the native runtime has told nothing of the run")?;
+        let mut run = *ran.trace.context("the native runtime returned no trace of the run")?;
         translate(&mut run, &mut self.symbols.borrow_mut());
         let output = Output { printed: ran.output, callers: Vec::new() };
         Ok(Repeated { run, output, divergence: ran.divergence })

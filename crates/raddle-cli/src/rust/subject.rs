@@ -25,7 +25,7 @@ impl RustTest {
     fn make(&mut self, order: &Order) -> Result<Repeated> {
         match self.process.order(order).with_context(|| self.shown.clone())? {
             Answer::RunResult(ran) => {
-                let run = *ran.trace.context("the test has told nothing of the run")?;
+                let run = *ran.trace.context("the test returned no trace of the run")?;
                 Ok(Repeated { run, output: Output::default(), divergence: ran.divergence })
             }
             Answer::Lost { message } | Answer::Refused { message } => bail!("{}: {message}", self.shown),

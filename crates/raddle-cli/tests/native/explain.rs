@@ -188,3 +188,39 @@ fn objects_are_named_as_in_the_source() {
     let (_, printed) = explained("forks", "-DN=2", &repository("benchmarks/corpus/philosophers.c"));
     assert!(printed.contains("locked `forks[0]` at philosophers.c:15 before"), "{printed}");
 }
+
+/// Message passing needs a release at one line; store buffering needs sequential consistency at four, of which a single run
+/// shows only two.
+#[test]
+fn memory_orders_that_are_too_weak_are_named() {
+    let folder = folder("too_weak");
+    let source = repository("crates/raddle-cli/tests/native/too_weak.c");
+    let source = source.to_str().expect("paths are UTF-8");
+    for (argument, why, changes) in [
+        ("message", "T1's store to `y` at too_weak.c:12 is relaxed. With release this run passes", vec![12]),
+        ("buffers", "are relaxed. With seq_cst this run passes, and so do 100 random", vec![17, 18, 23, 24]),
+    ] {
+        let words = ["run", "--memory", "weak", "--record", "run.json", source, argument];
+        let found = raddle(&folder, &words);
+        let text = String::from_utf8_lossy(&found.stdout);
+        assert_eq!(found.status.code(), Some(1), "{text}{}", String::from_utf8_lossy(&found.stderr));
+        let one_line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(one_line.contains(why), "{text}");
+        let json = raddle(&folder, &["explain", "run.json", "--json"]);
+        let json: Value = serde_json::from_slice(&json.stdout).expect("it is JSON");
+        let lines = |change: &Value| {
+            let place = change["step"]["location"].as_str().expect("a text");
+            let (_, line) = place.rsplit_once("too_weak.c:").expect("a line of the program");
+            line.parse::<u32>().expect("a number")
+        };
+        let mut found: Vec<u32> =
+            json["stronger_orders"].as_array().expect("a list").iter().map(lines).collect();
+        found.sort_unstable();
+        assert_eq!(found, changes, "{json}");
+        // The program under sequential consistency is right.
+        let passed = raddle(&folder, &["run", "--memory", "sc", "--runs", "500", source, argument]);
+        let text = String::from_utf8_lossy(&passed.stdout);
+        assert_eq!(passed.status.code(), Some(0), "{text}");
+        assert!(text.contains("weak memory was not explored; --memory weak explores it"), "{text}");
+    }
+}

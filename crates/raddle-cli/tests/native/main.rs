@@ -15,6 +15,7 @@ mod rust;
 mod source;
 mod store;
 mod values;
+mod weak;
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -281,6 +282,19 @@ fn a_failure_says_what_it_assumes_about_time() {
     assert_eq!(report["verdict"], "passed", "{report}");
     let report = run(&folder, &["--runs", "1000", "--timeouts", "any", source]);
     assert!(report["kind"] == "assertion" && !assumes(&report), "{report}");
+}
+
+/// A bug behind a sleep takes a few dozen runs at most.
+#[test]
+fn a_sleep_that_is_overtaken_is_found_soon() {
+    let folder = folder("overtaken");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/native/overtaken.c");
+    let source = source.to_str().expect("a plain path");
+    for seed in ["1", "2", "3", "4", "5"] {
+        let words = ["--no-minimize", "--jobs", "1", "--runs", "50", "--seed", seed, source];
+        let report = run(&folder, &words);
+        assert_eq!(report["kind"], "assertion", "seed {seed}: {report}");
+    }
 }
 
 /// The system does it if memory runs out.

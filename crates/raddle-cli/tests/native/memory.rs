@@ -118,3 +118,18 @@ fn what_one_order_shares_is_known_under_every_seed() {
         assert_eq!(report["kind"], "use-after-free", "seed {seed}: {report}");
     }
 }
+
+/// The kernel reads the word of a futex. Only one thread of the program touches it here, in the second half of eight bytes.
+#[test]
+fn no_order_of_a_futex_is_left_out() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/native/futex_offset.c");
+    let folder = folder("futex_offset");
+    for memory in ["sc", "weak"] {
+        for strategy in ["dpor", "dfs"] {
+            let words = ["--strategy", strategy, "--memory", memory, "--keep-going"];
+            let report = run(&folder, &[&words[..], &[source.to_str().unwrap()]].concat());
+            assert_eq!(report["exhausted"], true, "{report}");
+            assert_eq!(report["kind"], "deadlock", "{strategy}, {memory}: {report}");
+        }
+    }
+}

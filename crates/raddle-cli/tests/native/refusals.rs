@@ -117,7 +117,7 @@ fn a_missing_library_is_reported() {
     let main = "#include <unistd.h>\n__attribute__((constructor)) void early(void) { _exit(3); }\nint main(void) { return 0; }\n";
     write(folder.join("main.c"), main).expect("the folder can be written to");
     gcc(&["main.c", "-o", "main"]);
-    refused(&folder, &words, &["it ends with status 3 before it comes to its `main`"]);
+    refused(&folder, &words, &["it ends with status 3 before it reaches `main`"]);
 }
 
 /// The program asserts that its threads are created: it must not be blamed for a system limit. Three need no

@@ -86,9 +86,9 @@ fn steps(report: &FailureReport, terminal: Terminal) -> String {
     };
     let mut lines: Vec<String> = Vec::new();
     for role in [PairRole::Swap, PairRole::Enough, PairRole::Race] {
-        let is_told = report.pairs.iter().any(|pair| pair.role == role);
-        if is_told && report.relevant.is_some() && shown.len() > 4 || is_told && terminal.full {
-            lines.push(role.legend().to_owned());
+        let pairs = report.pairs.iter().filter(|pair| pair.role == role).count();
+        if pairs > 0 && (report.relevant.is_some() && shown.len() > 4 || terminal.full) {
+            lines.push(role.legend(pairs).to_owned());
         }
     }
     let hidden = all.saturating_sub(shown.iter().filter(|step| of_the_test(step)).count());

@@ -2,6 +2,7 @@
 //! language or library allows, and a given machine may hardly ever show.
 
 use super::names::Names;
+use crate::events::Place;
 use crate::old_values;
 use raddle_model::{Kind, LocationId, Operation, ThreadId, TraceFile};
 
@@ -62,7 +63,8 @@ fn time(file: &TraceFile) -> Option<String> {
         .iter()
         .take(MOST)
         .map(|&(thread, location)| {
-            format!("{} at {}", names.thread(ThreadId(thread)), names.location(location))
+            let place = Place::parse(&names.location(location));
+            format!("{} at {}", names.thread(ThreadId(thread)), place.lines(false))
         })
         .collect();
     let more = waits.len().saturating_sub(MOST);

@@ -94,6 +94,9 @@ pub struct Explained {
     pub constraints: Vec<ExplainedPair>,
     /// Maple's idiom of them, if they are one.
     pub idiom: Option<u8>,
+    /// The memory orders with which the failure was not seen any more.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stronger_orders: Vec<StrongerOrder>,
     /// The number of random schedules with which each set of orderings was tried.
     pub samples: u64,
     /// The number of runs.
@@ -104,6 +107,15 @@ pub struct Explained {
     pub swaps_tried: u64,
     /// True if everything was tried; if not, the limit of time or runs was reached.
     pub complete: bool,
+}
+
+/// A memory order that has to be stronger.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct StrongerOrder {
+    /// A step with a weaker one.
+    pub step: ExplainedStep,
+    /// The order it needs, such as `release`.
+    pub order: &'static str,
 }
 
 /// Two operations in their order in the failing run.
