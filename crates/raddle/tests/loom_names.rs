@@ -262,5 +262,5 @@ fn a_thread_that_spins_waits_for_the_others() {
         thread.join().unwrap();
     });
     let passed = outcome.unwrap_or_else(|failed| panic!("{failed}"));
-    assert!(passed.exhausted && passed.runs < 10, "{passed}");
+    assert!(passed.exhausted && passed.runs < 20, "{passed}");
 }

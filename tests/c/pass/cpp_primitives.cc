@@ -1,6 +1,7 @@
 // expect: pass
 // points: sync
 // build: c++
+// options: --timeouts idle
 // The locks and conditions of C++: timed, shared, scoped, waits with a limit, call_once with an exception.
 #include <cassert>
 #include <chrono>

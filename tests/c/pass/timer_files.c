@@ -1,6 +1,7 @@
 // expect: pass
 // points: sync
 // build: c
+// options: --timeouts idle
 // Timer files follow the virtual clock: read, polled and in a set, once and again.
 #include "../threads.h"
 #include <assert.h>
