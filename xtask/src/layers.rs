@@ -48,8 +48,37 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("raddle-store", &["raddle-symbols", "raddle-report", "raddle-model"]),
     // The native runtime is embedded as a file, never linked.
     (
+        "raddle-launch",
+        &[
+            "raddle-model",
+            "raddle-strategies",
+            "raddle-explain",
+            "raddle-search",
+            "raddle-lab",
+            "raddle-report",
+            "raddle-symbols",
+            "raddle-cc",
+        ],
+    ),
+    (
+        "raddle-bench",
+        &[
+            "raddle-model",
+            "raddle-engine",
+            "raddle-search",
+            "raddle-lab",
+            "raddle-report",
+            "raddle-launch",
+            "raddle-cc",
+        ],
+    ),
+    ("raddle-cargo", &["raddle-model", "raddle-search", "raddle-launch", "raddle-cc"]),
+    (
         "raddle-cli",
         &[
+            "raddle-launch",
+            "raddle-cargo",
+            "raddle-bench",
             "raddle-model",
             "raddle-engine",
             "raddle-strategies",
@@ -86,7 +115,15 @@ const FOR_TESTS: &[&str] = &["raddle-testkit", "exact"];
 const UNSAFE: &[&str] = &["raddle-native", "raddle"];
 
 /// Crates whose modules must not use each other in cycles; see [`crate::modules`].
-pub(crate) const WITHOUT_CYCLES: &[&str] = &["raddle-cli", "raddle-search", "raddle-native", "xtask"];
+pub(crate) const WITHOUT_CYCLES: &[&str] = &[
+    "raddle-cli",
+    "raddle-bench",
+    "raddle-cargo",
+    "raddle-launch",
+    "raddle-search",
+    "raddle-native",
+    "xtask",
+];
 
 /// A package of the workspace.
 #[derive(Deserialize, Debug)]

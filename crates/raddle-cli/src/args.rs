@@ -17,9 +17,7 @@ mod values;
 
 pub(crate) use beam::{BeamCommand, BeamRunArgs};
 pub(crate) use bench::BenchArgs;
-pub(crate) use cargo::{
-    BuildArgs, CargoCommand, CargoDoctorArgs, CargoInitArgs, CargoRunArgs, CargoTestArgs, HooksArg,
-};
+pub(crate) use cargo::{CargoCommand, CargoDoctorArgs, CargoInitArgs, CargoRunArgs, CargoTestArgs};
 pub(crate) use ci::CiArgs;
 pub(crate) use coverage::{CoverageArgs, StoreArgs};
 pub(crate) use failure::{ExplainArgs, MinimizeArgs, ReplayArgs};
@@ -30,7 +28,7 @@ pub(crate) use report::{FormatArg, ReportArgs};
 pub(crate) use search::{STRATEGY, SearchArgs, cores, one_run};
 pub(crate) use setup::{CompletionsArgs, DoctorArg, DoctorArgs, ManArgs};
 pub(crate) use show::{FramesArg, ShowArgs};
-pub(crate) use values::{assignment, duration};
+pub(crate) use values::duration;
 
 use clap::{Args, Parser, Subcommand};
 use std::ffi::OsString;

@@ -1,12 +1,13 @@
 //! `raddle explain`.
 
 use crate::args::ExplainArgs;
-use crate::front_end::{open_repeating, recorded};
 use crate::input::shown;
 use crate::outcome::Outcome;
-use crate::subject::{self, Sources};
+use crate::progress::Waiting;
+use crate::trust::recorded;
 use anyhow::{Context, Result, bail};
 use raddle_explain::{Effort, Explanation, Pair, place, sentence, too_weak};
+use raddle_launch::{Sources, open_repeating};
 use raddle_model::{EXIT_BUG_FOUND, FrontEnd, MemoryOrder, TraceFile, TraceStep};
 use raddle_report::run_text::verdict;
 use raddle_report::shape::{self, Explained, ExplainedPair, ExplainedStep, StrongerOrder};
@@ -46,7 +47,7 @@ pub(crate) fn search(
         bail!("{shown}: the recorded run passed; there is no failure to explain");
     }
     let mut program = open_repeating(file, shown)?;
-    let found = subject::explain(&mut *program, file, shown, effort, time)?;
+    let found = raddle_launch::explain(&mut *program, file, shown, effort, time, &Waiting::default())?;
     let (found, sources) = found.with_context(|| {
         format!("{shown}: the run does not repeat: its schedule does not bring the recorded failure any more")
     })?;

@@ -1,11 +1,12 @@
 //! `raddle minimize`.
 
 use crate::args::MinimizeArgs;
-use crate::front_end::{open_repeating, recorded};
 use crate::input::shown;
 use crate::outcome::Outcome;
-use crate::subject;
+use crate::progress::Waiting;
+use crate::trust::recorded;
 use anyhow::{Context, Result, bail};
+use raddle_launch::open_repeating;
 use raddle_model::EXIT_BUG_FOUND;
 use raddle_report::run_text::{reduction, verdict};
 use raddle_report::shape::{self, Reduced};
@@ -22,7 +23,7 @@ pub(crate) fn run(args: &MinimizeArgs) -> Result<Outcome> {
     let path = args.output.clone().unwrap_or_else(|| default_output(&args.file));
     let limits = Limits { runs: args.runs, time: args.time };
     let mut program = open_repeating(&file, shown)?;
-    let small = subject::minimize(&mut *program, &file, shown, limits, &path)?;
+    let small = raddle_launch::minimize(&mut *program, &file, shown, limits, &path, &Waiting::default())?;
     let (small, _) = small.with_context(|| {
         format!("{shown}: the run does not repeat: its schedule does not bring the recorded failure any more")
     })?;

@@ -1,14 +1,15 @@
 //! `raddle replay`.
 
 use crate::args::{CiArgs, ReplayArgs};
-use crate::front_end::{Left, departure, does_not_repeat, open, recorded};
 use crate::input::shown;
-use crate::native::{self, Program};
+use crate::native;
 use crate::outcome::Outcome;
 use crate::show;
-use crate::subject::Repeated;
 use crate::suite;
+use crate::trust::recorded;
 use anyhow::{Result, ensure};
+use raddle_launch::native::{Program, is_another_build};
+use raddle_launch::{Left, Repeated, departure, does_not_repeat, open};
 use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, FrontEnd, TraceFile};
 use raddle_report::run_text::verdict;
 use raddle_report::shape::{self, Replayed, Resembled};
@@ -60,7 +61,7 @@ fn exact(args: &ReplayArgs, file: &TraceFile, repeated: &Repeated, width: usize)
         return Outcome { text: shape::line(&Replayed::of(file, &verdict(file))), status };
     }
     let mut text = exact_head(file);
-    if file.front_end == FrontEnd::Native && native::is_another_build(file) {
+    if file.front_end == FrontEnd::Native && is_another_build(file) {
         text.push_str("The program was built anew since.\n");
     }
     // The file may come from a version without values.

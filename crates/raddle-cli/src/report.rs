@@ -2,13 +2,13 @@
 
 use crate::args::{FormatArg, ReportArgs};
 use crate::explain;
-use crate::front_end::{recorded, source_folders};
 use crate::input::{failure, shown};
 use crate::outcome::Outcome;
 use crate::show;
-use crate::trust::is_own;
+use crate::trust::{is_own, recorded};
 use anyhow::{Context, Result, ensure};
 use raddle_explain::{Effort, Pair};
+use raddle_launch::source_folders;
 use raddle_model::{Details, EXIT_NOTHING_FOUND, FrontEnd, TraceFile};
 use raddle_report::events::Timeline;
 use raddle_report::format::{Terminal, html, json, junit, perfetto, sarif, text};

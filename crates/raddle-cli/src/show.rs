@@ -1,8 +1,8 @@
 //! Failure reports for a person, the same for every front end.
 
 use crate::args::{FramesArg, ShowArgs};
-use crate::harness_output::without_harness;
-use crate::subject::Output;
+use raddle_cargo::without_harness;
+use raddle_launch::Output;
 use raddle_model::TraceFile;
 use raddle_report::run_text::{self, RunContext, Terminal};
 use std::fmt::Write;

@@ -2,11 +2,12 @@
 
 use crate::args::ReplayArgs;
 use crate::ci::Reports;
-use crate::front_end::{departure, open, recorded};
 use crate::interrupt::interrupted;
 use crate::native;
 use crate::outcome::{Outcome, emit};
+use crate::trust::recorded;
 use anyhow::{Context, Result, ensure};
+use raddle_launch::{departure, open};
 use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, EXIT_USAGE, TraceFile};
 use raddle_report::run_text::verdict;
 use raddle_report::shape::{self, CargoTest, SuiteFile, SuiteStatus, TestStatus};

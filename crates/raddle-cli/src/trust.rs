@@ -4,12 +4,24 @@
 //! `raddle_search::is_signed`. Any other file starts nothing without `--trust`: its arguments, variables and
 //! paths may be hostile even if the program is the user's own.
 
+use crate::input::{failure, shown};
 use crate::terminal::printable;
 use anyhow::{Result, bail};
+use raddle_launch::beam;
 use raddle_model::{Environment, FrontEnd, TraceFile};
 use std::fmt::Write as _;
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// Reads a failure file whose program is going to run, with Erlang modules in `pa` if there are any. Refuses
+/// a foreign file unless the user trusts it, and prints what is going to run.
+pub(crate) fn recorded(path: &str, pa: &[PathBuf], trusts: bool) -> Result<TraceFile> {
+    let (file, shown) = (failure(path)?, shown(path));
+    admit(&file, shown, trusts)?;
+    let file = beam::moved(file, pa, shown)?;
+    announce(&file);
+    Ok(file)
+}
 
 /// Returns true if the file starts nothing that this user has not started before.
 pub(crate) fn is_own(file: &TraceFile) -> bool {
@@ -17,7 +29,7 @@ pub(crate) fn is_own(file: &TraceFile) -> bool {
 }
 
 /// Rejects `file`, called `shown` in messages, if it is foreign and the user has not passed `--trust`.
-pub(crate) fn admit(file: &TraceFile, shown: &str, trusts: bool) -> Result<()> {
+fn admit(file: &TraceFile, shown: &str, trusts: bool) -> Result<()> {
     if trusts || is_own(file) {
         return Ok(());
     }
@@ -29,7 +41,7 @@ pub(crate) fn admit(file: &TraceFile, shown: &str, trusts: bool) -> Result<()> {
 }
 
 /// Prints on standard error what is about to run, in full if the file is foreign.
-pub(crate) fn announce(file: &TraceFile) {
+fn announce(file: &TraceFile) {
     if file.front_end == FrontEnd::Lab {
         return;
     }

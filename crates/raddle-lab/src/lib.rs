@@ -18,6 +18,6 @@ pub mod syntax;
 
 pub use machine::Machine;
 pub use orders::{SeenOrder, SeenOrders};
-pub use runs::{Lab, compile};
+pub use runs::{Lab, assignment, compile};
 pub use sample::{Job, Sampled, sample, sample_all};
 pub use straight::{Straight, StraightError};

@@ -12,6 +12,13 @@ pub fn compile(text: &str, parameters: &[(String, i64)]) -> Result<Machine, synt
     Ok(Machine::new(syntax::compile(text, &overrides)?))
 }
 
+/// Parses a parameter, such as `n=5`.
+pub fn assignment(text: &str) -> Result<(String, i64), String> {
+    let wrong = || "write a name and a whole number, such as n=5".to_owned();
+    let (name, value) = text.split_once('=').ok_or_else(wrong)?;
+    Ok((name.trim().to_owned(), value.trim().parse().map_err(|_| wrong())?))
+}
+
 /// Executes runs of a lab program.
 pub struct Lab {
     machine: Machine,

@@ -4,6 +4,7 @@ use super::search::SearchArgs;
 use super::values::duration;
 use clap::{Args, Subcommand, ValueEnum};
 use raddle_cc::rust::Hooks;
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -59,6 +60,31 @@ pub(crate) struct BuildArgs {
     /// How the compiler inserts hooks; see `cargo raddle doctor`
     #[arg(long, value_enum, default_value_t = HooksArg::Passes)]
     pub(crate) hooks: HooksArg,
+}
+
+impl BuildArgs {
+    /// Returns the arguments of cargo that select what to build.
+    pub(crate) fn words(&self) -> Vec<OsString> {
+        let mut words: Vec<OsString> = Vec::new();
+        for (option, values) in
+            [("--package", &self.package), ("--exclude", &self.exclude), ("--features", &self.features)]
+        {
+            values.iter().for_each(|value| words.extend([option.into(), value.into()]));
+        }
+        for (option, given) in [
+            ("--workspace", self.workspace),
+            ("--all-features", self.all_features),
+            ("--no-default-features", self.no_default_features),
+            ("--release", self.release),
+            ("--offline", self.offline),
+            ("--locked", self.locked),
+        ] {
+            words.extend(given.then(|| option.into()));
+        }
+        words.extend(self.profile.iter().flat_map(|profile| ["--profile".into(), profile.into()]));
+        words.extend(self.manifest_path.iter().flat_map(|file| ["--manifest-path".into(), file.into()]));
+        words
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]

@@ -2,8 +2,9 @@
 
 use super::memory::MemoryArgs;
 use super::search::SearchArgs;
-use super::values::{assignment, memory, runs, whole};
+use super::values::{memory, runs, whole};
 use clap::{Args, Subcommand};
+use raddle_lab::assignment;
 use raddle_model::MemoryModel;
 use std::path::PathBuf;
 

@@ -45,12 +45,6 @@ pub(crate) fn runs(text: &str) -> Result<u64, String> {
     if number > MOST { Err("write at most 1e10; use another seed for more".to_owned()) } else { Ok(number) }
 }
 
-pub(crate) fn assignment(text: &str) -> Result<(String, i64), String> {
-    let wrong = || "write a name and a whole number, such as n=5".to_owned();
-    let (name, value) = text.split_once('=').ok_or_else(wrong)?;
-    Ok((name.trim().to_owned(), value.trim().parse().map_err(|_| wrong())?))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -62,11 +56,9 @@ mod tests {
         for wrong in ["0", "", "e5", "1.5e3", "-1", "1e30", "many"] {
             assert!(whole(wrong).is_err(), "{wrong}");
         }
-        assert_eq!(assignment("n = -5"), Ok(("n".to_owned(), -5)));
         assert_eq!(duration("5m"), Ok(Duration::from_secs(300)));
         for wrong in ["5", "s", "0s", "5 s", "-5s", "1d"] {
             assert!(duration(wrong).is_err(), "{wrong}");
         }
-        assert!(assignment("n").is_err() && assignment("n=x").is_err());
     }
 }

@@ -1,15 +1,15 @@
 //! `raddle beam run`.
 
-use super::server::{Program, Vm, setup, whole};
-use super::subject::{Beam, output};
 use crate::args::BeamRunArgs;
 use crate::ci::{Reports, searched};
+use crate::notes::{in_short, report};
 use crate::outcome::Outcome;
-use crate::progress::Progress;
-use crate::remote::{Remote, in_short, report};
+use crate::progress::{Progress, Waiting};
 use crate::show;
-use crate::subject::{Keep, Kept, Sources, Subject};
 use anyhow::{Context, Result, ensure};
+use raddle_launch::beam::{Beam, Program, Vm, output, setup, whole};
+use raddle_launch::server::Remote;
+use raddle_launch::{Keep, Kept, Sources, Subject};
 use raddle_model::native::Setup;
 use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, FrontEnd, TraceFile};
 use raddle_report::run_text::verdict;
@@ -74,7 +74,7 @@ pub(crate) fn run(args: &BeamRunArgs, width: usize) -> Result<Outcome> {
         };
         let (path, minimize) = (args.record.as_deref(), !args.search.no_minimize);
         let namer = Box::new(|_: &mut TraceFile| Sources::new());
-        let keep = Keep { path, minimize, explain: true, namer, open: &open };
+        let keep = Keep { path, minimize, explain: true, namer, open: &open, progress: &Waiting::default() };
         let kept = keep.keep(file, output(ran));
         if let Some(why) = &kept.not_kept {
             report.notes.push(format!("{why}; the same command with --record FILE writes it elsewhere"));

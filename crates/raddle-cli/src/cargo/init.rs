@@ -1,10 +1,10 @@
 //! `cargo raddle init`.
 
 use super::settings::FILE;
-use super::workspace::cargo;
 use crate::args::CargoInitArgs;
 use crate::outcome::Outcome;
 use anyhow::{Context, Result, bail};
+use raddle_cargo::cargo;
 use raddle_cc::rust::asked;
 use raddle_model::EXIT_NOTHING_FOUND;
 use std::fs::OpenOptions;

@@ -1,16 +1,12 @@
 //! `cargo raddle`: unmodified Rust tests and programs under control.
 //!
-//! Cargo builds a crate with the flags of [`raddle_cc::rust`], into a separate target directory. The native runtime can
-//! control the resulting programs; [`test`] treats each test as a program with its own arguments.
+//! [`raddle_cargo`] builds them; [`test`] treats each test as a program with its own arguments.
 
-mod build;
 mod doctor;
-mod harness;
 mod init;
 mod program;
 mod settings;
 mod test;
-mod workspace;
 
 pub(crate) use doctor::{examine, findings, remedy};
 

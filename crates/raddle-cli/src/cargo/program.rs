@@ -1,10 +1,9 @@
 //! `cargo raddle run`.
 
-use super::build::{Wanted, build};
-use super::workspace::Workspace;
 use crate::args::{CargoRunArgs, MemoryArgs, NativeArgs, PointsArg, RacesArg, StoreArgs, ThreadsArg};
 use crate::outcome::Outcome;
 use anyhow::{Context, Result, bail, ensure};
+use raddle_cargo::{Wanted, Workspace, build};
 use raddle_model::Environment;
 
 pub(super) fn run(args: &CargoRunArgs, width: usize) -> Result<Outcome> {
@@ -15,7 +14,8 @@ pub(super) fn run(args: &CargoRunArgs, width: usize) -> Result<Outcome> {
         (None, Some(example)) => words.extend(["--example".to_owned(), example.clone()]),
         (None, None) => words.push("--bins".to_owned()),
     }
-    let mut binaries = build(&workspace, &args.build, &words, Wanted::Programs)?;
+    let mut binaries =
+        build(&workspace, args.build.hooks.into(), &words, &args.build.words(), Wanted::Programs)?;
     ensure!(!binaries.is_empty(), "the package has no program; --example names an example of it");
     if binaries.len() > 1 && binaries.iter().any(|binary| binary.is_default) {
         binaries.retain(|binary| binary.is_default);

@@ -1,9 +1,8 @@
 //! `raddle.toml`: budgets, strategies and tests to skip, next to a `Cargo.toml`.
 
-use super::build::Binary;
-use super::workspace::Workspace;
 use crate::args::{STRATEGY, SearchArgs, cores, duration};
 use anyhow::{Context, Result, anyhow};
+use raddle_cargo::{Binary, Workspace};
 use raddle_search::{Lanes, Portfolio};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};

@@ -1,20 +1,18 @@
 //! `cargo raddle test`.
 
-use super::build::{Binary, Wanted, build};
-use super::harness::{self, LeftOut, Listed, Selection};
 use super::settings::{Budget, Settings, Share};
-use super::workspace::Workspace;
 use crate::args::{CargoTestArgs, SearchArgs, one_run};
 use crate::ci::Reports;
-use crate::harness_output as output;
 use crate::interrupt::{Interrupted, interrupted};
-use crate::native::{self, Native};
+use crate::notes::{early_timeouts, missed_memory};
 use crate::outcome::{Outcome, emit};
-use crate::progress::Progress;
-use crate::remote::{NotControllable, early_timeouts, missed_memory};
+use crate::progress::{Progress, Waiting};
 use crate::show;
-use crate::subject::{Keep, Kept, Output, Subject};
 use anyhow::{Context, Result, bail};
+use raddle_cargo::{self as cargo, Binary, LeftOut, Listed, Selection, Wanted, Workspace, without_harness};
+use raddle_launch::native::{self, Native};
+use raddle_launch::server::NotControllable;
+use raddle_launch::{Keep, Kept, Output, Subject};
 use raddle_model::native::{Setup, Threads};
 use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Environment, TraceFile};
 use raddle_report::run_text::verdict;
@@ -43,7 +41,8 @@ pub(super) fn run(args: &CargoTestArgs, width: usize) -> Result<Outcome> {
     let all = ["--tests".to_owned()];
     let chosen = if targets.is_empty() { &all[..] } else { &targets[..] };
     let words = [&["test".to_owned(), "--no-run".to_owned()][..], chosen].concat();
-    let binaries = build(&workspace, &args.build, &words, Wanted::Tests)?;
+    let binaries =
+        cargo::build(&workspace, args.build.hooks.into(), &words, &args.build.words(), Wanted::Tests)?;
     let folder = args.record.clone().unwrap_or_else(|| workspace.target.join("failures"));
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let begun = now();
@@ -108,7 +107,7 @@ impl Session<'_> {
         let mut wanted = Vec::new();
         for binary in binaries {
             let settings = Rc::new(Settings::of(binary, workspace)?);
-            let listed = match harness::list(binary)? {
+            let listed = match cargo::list(binary)? {
                 Ok(listed) => listed,
                 Err(why) => {
                     wanted.push((binary, Rc::clone(&settings), Err(why)));
@@ -240,7 +239,7 @@ impl Session<'_> {
     fn test(&self, binary: &Binary, test: &Listed, budget: &Budget) -> Result<Tested> {
         let begun = now();
         let path = binary.path.to_str().context("the program's path is no text")?.to_owned();
-        let words: Vec<String> = [path].into_iter().chain(harness::arguments(test)).collect();
+        let words: Vec<String> = [path].into_iter().chain(cargo::arguments(test)).collect();
         let environment = Environment { test: Some(test.name.clone()), ..binary.environment.clone() };
         let lanes = Lanes::parse(&budget.strategy, self.args.search.portfolio())?;
         let setup = self.setup(&test.name, &lanes, budget);
@@ -291,6 +290,7 @@ impl Session<'_> {
                         explain: is_concurrent,
                         namer: native::namer(),
                         open: &open,
+                        progress: &Waiting::default(),
                     };
                     let output = Output { printed: ran.output.clone(), ..Output::default() };
                     let kept = keep.keep(native::trace_file(ran, &words, &environment, &setup), output);
@@ -322,7 +322,7 @@ impl Session<'_> {
         tested.kind = found.file.verdict.failure().map(|failure| failure.kind().to_owned());
         tested.message = Some(verdict(&found.file).join("\n"));
         tested.first_failure = Some(number);
-        let printed = output::without_harness(&found.output.printed, name);
+        let printed = without_harness(&found.output.printed, name);
         tested.output = Some(printed).filter(|printed| !printed.is_empty());
         tested.notes.extend(found.not_kept.clone());
         if let Some(path) = &found.path {

@@ -1,9 +1,8 @@
 //! The additional runs of `raddle run --races report`: some more runs of a program that has not failed, each
 //! of which ends at its first data race.
 
-use super::subject::namer;
-use super::target::Native;
 use anyhow::{Result, bail};
+use raddle_launch::native::{Native, namer};
 use raddle_model::Environment;
 use raddle_model::native::Setup;
 use raddle_report::run_text::verdict;

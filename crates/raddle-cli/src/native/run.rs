@@ -2,19 +2,19 @@
 
 use super::baseline;
 use super::memory::{self, Memory};
-use super::program::{find, is_instrumented, library_access, uses_openmp};
 use super::races;
-use super::subject::{Program, namer, trace_file};
-use super::target::{self, Found, Native};
 use crate::args::{NativeArgs, PointsArg, RacesArg, ThreadsArg};
 use crate::ci::{Reports, searched};
+use crate::notes::{early_timeouts, in_short, missed_memory, report, unexplored_memory};
 use crate::outcome::Outcome;
-use crate::progress::Progress;
-use crate::remote::{early_timeouts, in_short, missed_memory, report, unexplored_memory};
+use crate::progress::{Progress, Waiting};
 use crate::show;
-use crate::subject::{Keep, Kept, Output, Subject};
 use anyhow::{Context, Result, ensure};
 use raddle_cc::Source;
+use raddle_launch::native::{
+    self, Found, Native, Program, find, is_instrumented, library_access, namer, trace_file, uses_openmp,
+};
+use raddle_launch::{Keep, Kept, Output, Subject};
 use raddle_model::native::{Points, Setup, Threads};
 use raddle_model::{
     Claim, EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Environment, FrontEnd, MemoryModel, Settings, TraceFile,
@@ -160,7 +160,14 @@ pub(crate) fn run_in(
             Ok(Box::new(Program::open(file, "the failing run", Threads::Fibers)?))
         };
         let (path, minimize) = (args.record.as_deref(), !args.search.no_minimize);
-        let keep = Keep { path, minimize, explain: true, namer: namer(), open: &open };
+        let keep = Keep {
+            path,
+            minimize,
+            explain: true,
+            namer: namer(),
+            open: &open,
+            progress: &Waiting::default(),
+        };
         let output = Output { printed: ran.output.clone(), ..Output::default() };
         let kept = keep.keep(trace_file(ran, &words, environment, &setup), output);
         report.kind = ran.kind.clone();
@@ -281,7 +288,7 @@ fn setup(args: &NativeArgs, lanes: &Lanes, program: &Path) -> Result<Setup> {
         coverage: looks_for_iroots(args).then_some(WINDOW),
         callers: args.callers || raddle_symbols::is_rust(program),
         alone: args.search.jobs() == 1 || looks_for_iroots(args),
-        ..target::setup(lanes, args.search.seed(), settings, args.search.run_time(args.run_time))
+        ..native::setup(lanes, args.search.seed(), settings, args.search.run_time(args.run_time))
     })
 }
 

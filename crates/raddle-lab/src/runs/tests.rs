@@ -3,7 +3,7 @@
 
 mod explain;
 
-use super::{Lab, compile};
+use super::{Lab, assignment, compile};
 use raddle_engine::{Engine, Plan, Rng, run as run_once};
 use raddle_explain::{Execute, Symptom, Wanted};
 use raddle_model::{Failure, FrontEnd, Schedule, Settings, TraceFile, TraceStep};
@@ -206,4 +206,10 @@ fn a_long_run_is_reduced_in_few_runs() {
     let runs = small.minimized.expect("it tells of it").executions;
     // Without removing many switches at once it takes more than twice as many runs.
     assert!(small.switches() <= 5 && runs < 1_000, "{} switches after {runs} runs", small.switches());
+}
+
+#[test]
+fn parameters_are_parsed() {
+    assert_eq!(assignment("n = -5"), Ok(("n".to_owned(), -5)));
+    assert!(assignment("n").is_err() && assignment("n=x").is_err());
 }

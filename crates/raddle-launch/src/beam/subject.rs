@@ -2,7 +2,7 @@
 
 use super::server::{Program, Vm, setup, under};
 use super::sources;
-use crate::remote::Server;
+use crate::server::Server;
 use crate::subject::{Namer, Output, Repeated, Sources, Subject};
 use anyhow::{Context, Error, Result, anyhow, bail};
 use raddle_explain::{Execute, Execution, Wanted};
@@ -15,7 +15,7 @@ const REPLAY: u64 = 600_000;
 const ONE_OF_MANY: u64 = 5_000;
 
 /// Executes runs of an Erlang program.
-pub(crate) struct Beam {
+pub struct Beam {
     /// The original run.
     origin: TraceFile,
     shown: String,
@@ -30,7 +30,7 @@ pub(crate) struct Beam {
 
 impl Beam {
     /// Prepares the program of `file`, called `shown` in messages.
-    pub(crate) fn open(file: &TraceFile, shown: &str) -> Result<Beam> {
+    pub fn open(file: &TraceFile, shown: &str) -> Result<Beam> {
         let program = Program::of(file, shown)?;
         for spec in under(file) {
             raddle_strategies::build(&spec).map_err(|error| {
@@ -85,7 +85,7 @@ impl Beam {
 }
 
 /// Returns the data of a run that only the VM has.
-pub(super) fn output(ran: &RunResult) -> Output {
+pub fn output(ran: &RunResult) -> Output {
     Output { printed: ran.output.clone(), callers: ran.callers.clone() }
 }
 

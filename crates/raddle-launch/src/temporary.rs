@@ -16,7 +16,7 @@ const PREFIX: &str = "raddle-";
 const NEW: Duration = Duration::from_secs(60);
 
 /// A file that is removed when this is dropped.
-pub(crate) struct Temporary {
+pub struct Temporary {
     path: TempPath,
     /// Marks the file as in use for other processes.
     _lock: File,
@@ -24,7 +24,7 @@ pub(crate) struct Temporary {
 
 impl Temporary {
     /// Writes a file whose name ends in `end`.
-    pub(crate) fn write(end: &str, content: &[u8]) -> Result<Temporary> {
+    pub fn write(end: &str, content: &[u8]) -> Result<Temporary> {
         let folder = std::env::temp_dir();
         let file = tempfile::Builder::new()
             .prefix(PREFIX)
@@ -46,7 +46,8 @@ impl Temporary {
         Ok(Temporary { path: file.into_temp_path(), _lock: lock })
     }
 
-    pub(crate) fn path(&self) -> &Path {
+    /// Returns its path.
+    pub fn path(&self) -> &Path {
         &self.path
     }
 }

@@ -3,7 +3,7 @@
 use super::launch::{Server, library};
 use super::program::find;
 use super::{debug, observe, target};
-use crate::remote::Server as _;
+use crate::server::Server as _;
 use crate::subject::{Namer, Output, Repeated, Subject};
 use crate::temporary::Temporary;
 use anyhow::{Context, Result, bail, ensure};
@@ -32,12 +32,7 @@ const ONE_OF_MANY: Duration = Duration::from_secs(5);
 const REPLAY: Duration = Duration::from_secs(600);
 
 /// Returns the failing run `ran` with its program.
-pub(crate) fn trace_file(
-    ran: &RunResult,
-    words: &[String],
-    environment: &Environment,
-    setup: &Setup,
-) -> TraceFile {
+pub fn trace_file(ran: &RunResult, words: &[String], environment: &Environment, setup: &Setup) -> TraceFile {
     let mut file = ran.trace.as_deref().cloned().expect("the first failing run was asked for with its trace");
     file.front_end = FrontEnd::Native;
     file.program = words[0].clone();
@@ -53,7 +48,7 @@ pub(crate) fn trace_file(
 }
 
 /// Names the locations of runs by the symbols of the program.
-pub(crate) fn namer() -> Namer {
+pub fn namer() -> Namer {
     namer_with(Rc::default())
 }
 
@@ -62,7 +57,7 @@ fn namer_with(symbols: Rc<RefCell<Symbols>>) -> Namer {
 }
 
 /// The program of a failing run.
-pub(crate) struct Program {
+pub struct Program {
     /// The original run.
     origin: TraceFile,
     shown: String,
@@ -79,7 +74,7 @@ pub(crate) struct Program {
 
 impl Program {
     /// Prepares the program of `file`, called `shown` in messages.
-    pub(crate) fn open(file: &TraceFile, shown: &str, threads: Threads) -> Result<Program> {
+    pub fn open(file: &TraceFile, shown: &str, threads: Threads) -> Result<Program> {
         let mut origin = raddle_search::origin(file);
         origin.verdict = file.verdict.clone();
         setup(&origin, shown, threads, REPLAY)?;
@@ -90,7 +85,7 @@ impl Program {
     }
 
     /// Repeats the run of `file` under gdb, with additional arguments for it.
-    pub(crate) fn debug(&self, file: &TraceFile, more: &[String]) -> Result<Repeated> {
+    pub fn debug(&self, file: &TraceFile, more: &[String]) -> Result<Repeated> {
         let (words, setup) = setup(&self.origin, &self.shown, self.threads, REPLAY)?;
         let order = Order::replay(file, random(file));
         let ran = debug::replay(&words, &file.environment, &setup, &order, more)
@@ -252,7 +247,7 @@ fn random(file: &TraceFile) -> u64 {
 }
 
 /// Returns true if the program is another build than the recorded one, as far as known.
-pub(crate) fn is_another_build(file: &TraceFile) -> bool {
+pub fn is_another_build(file: &TraceFile) -> bool {
     let now = raddle_symbols::build(Path::new(&file.program)).ok();
     now.zip(file.build.as_ref()).is_some_and(|(now, then)| now != *then)
 }

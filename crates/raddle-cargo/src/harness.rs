@@ -1,6 +1,6 @@
 //! The standard test harness: the tests of a program, and which of them are selected.
 
-use super::build::Binary;
+use crate::build::Binary;
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeSet;
 use std::io::Read;
@@ -13,14 +13,15 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A test of a program.
-pub(super) struct Listed {
-    pub(super) name: String,
+pub struct Listed {
+    /// Its path in the crate.
+    pub name: String,
     /// True if it is marked `#[ignore]`.
-    pub(super) ignored: bool,
+    pub ignored: bool,
 }
 
 /// Returns the tests of `binary`, by name, or the reason why it does not list them.
-pub(super) fn list(binary: &Binary) -> Result<Result<Vec<Listed>, String>> {
+pub fn list(binary: &Binary) -> Result<Result<Vec<Listed>, String>> {
     let all = match names(binary, &[])? {
         Ok(all) => all,
         Err(why) => return Ok(Err(why)),
@@ -125,7 +126,7 @@ fn listed(printed: &str) -> Option<Vec<String>> {
 }
 
 /// Returns the arguments with which the program runs only this test.
-pub(super) fn arguments(test: &Listed) -> Vec<String> {
+pub fn arguments(test: &Listed) -> Vec<String> {
     let mut words = vec![&test.name[..], "--exact", "--nocapture", "--test-threads=1"];
     if test.ignored {
         words.push("--include-ignored");
@@ -144,7 +145,7 @@ enum Ignored {
 
 /// The selected tests.
 #[derive(Default, Debug)]
-pub(super) struct Selection {
+pub struct Selection {
     filters: Vec<String>,
     skips: Vec<String>,
     exact: bool,
@@ -153,7 +154,7 @@ pub(super) struct Selection {
 
 /// The reason why a test is not run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum LeftOut {
+pub enum LeftOut {
     /// It was not selected.
     Filtered,
     /// It is marked `#[ignore]`.
@@ -162,7 +163,7 @@ pub(super) enum LeftOut {
 
 impl Selection {
     /// Returns the selection by a filter and the arguments after `--`.
-    pub(super) fn new(filter: Option<&str>, harness: &[String]) -> Result<Selection> {
+    pub fn new(filter: Option<&str>, harness: &[String]) -> Result<Selection> {
         let mut selection = Selection::default();
         selection.filters.extend(filter.map(str::to_owned));
         let mut words = harness.iter();
@@ -189,7 +190,7 @@ impl Selection {
     }
 
     /// Returns the reason why a test is left out, if it is.
-    pub(super) fn leaves_out(&self, test: &Listed) -> Option<LeftOut> {
+    pub fn leaves_out(&self, test: &Listed) -> Option<LeftOut> {
         let fits =
             |filter: &String| if self.exact { test.name == *filter } else { test.name.contains(&filter[..]) };
         let wanted = self.filters.is_empty() || self.filters.iter().any(fits);

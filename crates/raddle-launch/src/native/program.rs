@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 /// Returns the program that a user means by `name`: a path, or a name to be searched for in `PATH`. Explains
 /// why a program cannot be controlled.
-pub(crate) fn find(name: &str) -> Result<PathBuf> {
+pub fn find(name: &str) -> Result<PathBuf> {
     let path = if name.contains('/') {
         PathBuf::from(name)
     } else {
@@ -30,21 +30,21 @@ pub(crate) fn find(name: &str) -> Result<PathBuf> {
 }
 
 /// Returns true if the program was compiled with hooks for memory accesses.
-pub(super) fn is_instrumented(program: &Path) -> Result<bool> {
+pub fn is_instrumented(program: &Path) -> Result<bool> {
     const HOOKS: &[u8] = b"__tsan_";
     let bytes = std::fs::read(program).with_context(|| format!("cannot read {}", program.display()))?;
     Ok(bytes.windows(HOOKS.len()).any(|window| window == HOOKS))
 }
 
 /// Returns true if the program was compiled for OpenMP, by gcc or clang.
-pub(super) fn uses_openmp(program: &Path) -> Result<bool> {
+pub fn uses_openmp(program: &Path) -> Result<bool> {
     let bytes = std::fs::read(program).with_context(|| format!("cannot read {}", program.display()))?;
     let names: [&[u8]; 2] = [b"GOMP_parallel", b"__kmpc_fork_call"];
     Ok(names.iter().any(|name| bytes.windows(name.len()).any(|window| window == *name)))
 }
 
 /// Returns a C library function that the program calls and that accesses memory of the caller, where no hooks are.
-pub(super) fn library_access(program: &Path) -> Result<Option<&'static str>> {
+pub fn library_access(program: &Path) -> Result<Option<&'static str>> {
     const NAMES: [&str; 10] = [
         "memcpy", "memmove", "memset", "memcmp", "strcpy", "strncpy", "strcat", "sprintf", "snprintf", "read",
     ];

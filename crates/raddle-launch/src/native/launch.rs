@@ -1,7 +1,7 @@
 //! Starts a program with the native runtime and communicates with it.
 
 use crate::patience::{self, read_all, set_ticking};
-use crate::remote::{self, NotControllable};
+use crate::server::{self, NotControllable};
 use crate::temporary::Temporary;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use raddle_model::Environment;
@@ -20,7 +20,7 @@ use std::time::Duration;
 static LIBRARY: &[u8] = include_bytes!(env!("RADDLE_NATIVE_LIBRARY"));
 
 /// Writes the runtime to a file that programs can load.
-pub(crate) fn library() -> Result<Temporary> {
+pub(super) fn library() -> Result<Temporary> {
     let shown = std::env::temp_dir().display().to_string();
     ensure!(
         !shown.contains([' ', ':']),
@@ -78,7 +78,7 @@ const LOADER_FAILED: i32 = 127;
 const SIGKILL: i32 = 9;
 
 /// A program that is stopped before its `main` and executes runs.
-pub(crate) struct Server {
+pub struct Server {
     process: Child,
     stream: BufReader<UnixStream>,
     program: String,
@@ -119,7 +119,7 @@ impl Server {
         })?;
         drop(command);
         let mut server = Server { process, stream: BufReader::new(mine), program, fibers: true };
-        match remote::Server::receive(&mut server) {
+        match server::Server::receive(&mut server) {
             Ok(Answer::Ready { fibers }) => server.fibers = fibers,
             Ok(Answer::Refused { message }) => bail!("{}: {message}", server.program),
             Ok(Answer::Lost { message }) => {
@@ -185,7 +185,7 @@ impl Server {
     }
 }
 
-impl remote::Server for Server {
+impl server::Server for Server {
     fn send(&mut self, orders: &[Order]) -> Result<()> {
         self.tell(orders)
     }

@@ -1,12 +1,11 @@
 //! One program under one strategy.
 
-use super::manifest::Program;
-use crate::args::assignment;
-use crate::native::{self, Native};
+use crate::manifest::Program;
 use anyhow::{Context, Result, anyhow};
 use raddle_cc::Source;
 use raddle_engine::Census;
-use raddle_lab::{Machine, compile};
+use raddle_lab::{Machine, assignment, compile};
+use raddle_launch::native::{self, Native};
 use raddle_model::{Environment, Settings};
 use raddle_report::bench::Cell;
 use raddle_search::{Budget, InProcess, Lanes, Portfolio, Search, Seen, Stop, bound, search as search_one};
@@ -15,23 +14,26 @@ use std::time::{Duration, Instant};
 
 /// The parameters of a measurement.
 #[derive(Clone, Copy)]
-pub(super) struct Measure {
-    pub(super) runs: u64,
-    /// 0: the share of runs that show the bug.
-    pub(super) trials: u64,
-    pub(super) seed: u64,
-    pub(super) fixed: bool,
+pub struct Measure {
+    /// Runs per cell; with trials, the maximum.
+    pub runs: u64,
+    /// The number of searches for the first failing run; 0: the share of runs that show the bug.
+    pub trials: u64,
+    /// The seed of all runs.
+    pub seed: u64,
+    /// True to run the versions without the bug.
+    pub fixed: bool,
 }
 
 /// A program that can be run.
-pub(super) enum Ready {
+pub(crate) enum Ready {
     Native(Vec<String>),
     Lab(Box<Machine>),
 }
 
 impl Program {
     /// Compiles it, if necessary.
-    pub(super) fn prepare(&self, fixed: bool) -> Result<Ready> {
+    pub(crate) fn prepare(&self, fixed: bool) -> Result<Ready> {
         let shown = self.source.display();
         let mut define = self.define.clone();
         if fixed {
@@ -95,7 +97,7 @@ impl Count<'_> {
 
 /// Executes the runs of a cell, on one core.
 #[expect(clippy::disallowed_methods, reason = "a benchmark looks at the clock; it decides nothing")]
-pub(super) fn measure(program: &Program, ready: &Ready, strategy: &str, how: Measure) -> Result<Cell> {
+pub(crate) fn measure(program: &Program, ready: &Ready, strategy: &str, how: Measure) -> Result<Cell> {
     let cell = Cell { case: program.case.name.clone(), strategy: strategy.to_owned(), ..Cell::default() };
     let begun = Instant::now();
     let count =

@@ -2,7 +2,7 @@
 
 use super::application;
 use crate::patience::{self, read_all, set_ticking};
-use crate::remote::Server;
+use crate::server::Server;
 use crate::temporary::Temporary;
 use anyhow::{Context, Result, bail, ensure};
 use raddle_model::native::{Answer, Order, Points, Setup};
@@ -22,14 +22,16 @@ const LONGEST: u32 = 1 << 29;
 /// A function, the folders of its modules, and so on: `--pa DIR`, `--node NAME`, `--allow NAME`,
 /// `--virtual-time MILLISECONDS`, `--fail-on WHAT` and `--faults SPEC`, as often as needed.
 #[derive(Clone, Debug)]
-pub(super) struct Program {
-    pub(super) test: String,
-    pub(super) places: Vec<String>,
+pub struct Program {
+    /// The function, as `module:function`.
+    pub test: String,
+    /// The folders of its modules, and so on.
+    pub places: Vec<String>,
 }
 
 impl Program {
     /// Returns the program of the run in `file`, called `shown` in messages.
-    pub(super) fn of(file: &TraceFile, shown: &str) -> Result<Program> {
+    pub fn of(file: &TraceFile, shown: &str) -> Result<Program> {
         ensure!(
             !file.program.is_empty(),
             "{shown}: the test was a function expression; replay it in its module by raddle:replay(File, #{{test => Fun}})"
@@ -39,7 +41,7 @@ impl Program {
 }
 
 /// Returns the run of `file`, called `shown` in messages, with its modules in `directories` if there are any.
-pub(crate) fn moved(mut file: TraceFile, directories: &[PathBuf], shown: &str) -> Result<TraceFile> {
+pub fn moved(mut file: TraceFile, directories: &[PathBuf], shown: &str) -> Result<TraceFile> {
     if directories.is_empty() {
         return Ok(file);
     }
@@ -59,7 +61,7 @@ pub(crate) fn moved(mut file: TraceFile, directories: &[PathBuf], shown: &str) -
 }
 
 /// Returns the absolute path of a directory: a replay may run elsewhere.
-pub(super) fn whole(directory: &Path) -> Result<String> {
+pub fn whole(directory: &Path) -> Result<String> {
     let path = std::fs::canonicalize(directory)
         .with_context(|| format!("cannot find the directory {}", directory.display()))?;
     let text = path.to_str().with_context(|| format!("{}: the path is not valid UTF-8", path.display()))?;
@@ -74,12 +76,12 @@ pub(super) fn under(file: &TraceFile) -> Vec<String> {
 
 /// Returns the setup for runs with these settings; none may take longer than `patience_ms` without an
 /// operation.
-pub(super) fn setup(strategies: Vec<String>, seed: u64, settings: Settings, patience_ms: u64) -> Setup {
+pub fn setup(strategies: Vec<String>, seed: u64, settings: Settings, patience_ms: u64) -> Setup {
     Setup { points: Points::All, ..Setup::new(strategies, seed, settings, patience_ms) }
 }
 
 /// A VM that waits for requests.
-pub(super) struct Vm {
+pub struct Vm {
     process: Child,
     stream: BufReader<UnixStream>,
     /// The VM's own messages, in case of an error.
@@ -88,7 +90,7 @@ pub(super) struct Vm {
 
 impl Vm {
     /// Starts a VM for runs of `program`.
-    pub(super) fn start(program: &Program, setup: &Setup) -> Result<Vm> {
+    pub fn start(program: &Program, setup: &Setup) -> Result<Vm> {
         let application = application::find()?;
         let (mine, theirs) = UnixStream::pair().context("cannot make a socket")?;
         set_ticking(&mine).context("cannot make a socket")?;

@@ -1,31 +1,19 @@
 //! The front ends, by the contents of a failure file.
 
 use crate::beam::{self, Beam};
-use crate::input::{failure, shown};
 use crate::lab;
 use crate::native::Program;
 use crate::rust::RustTest;
 use crate::subject::{Repeated, Subject};
-use crate::trust;
 use anyhow::{Error, Result, anyhow};
 use raddle_model::native::Threads;
 use raddle_model::{FrontEnd, TraceFile};
 use raddle_report::run_text::verdict;
 use std::path::PathBuf;
 
-/// Reads a failure file whose program is going to run, with Erlang modules in `pa` if there are any. Refuses
-/// a foreign file unless the user trusts it, and prints what is going to run.
-pub(crate) fn recorded(path: &str, pa: &[PathBuf], trusts: bool) -> Result<TraceFile> {
-    let (file, shown) = (failure(path)?, shown(path));
-    trust::admit(&file, shown, trusts)?;
-    let file = beam::moved(file, pa, shown)?;
-    trust::announce(&file);
-    Ok(file)
-}
-
 /// Prepares the program of `file`, called `shown` in messages, for more runs. `threads` selects the threads
 /// of pthreads programs.
-pub(crate) fn open(file: &TraceFile, shown: &str, threads: Threads) -> Result<Box<dyn Subject>> {
+pub fn open(file: &TraceFile, shown: &str, threads: Threads) -> Result<Box<dyn Subject>> {
     Ok(match file.front_end {
         FrontEnd::Lab => Box::new(lab::open(file, shown)?),
         FrontEnd::Native => Box::new(Program::open(file, shown, threads)?),
@@ -48,7 +36,7 @@ fn changed(front_end: FrontEnd) -> &'static str {
 }
 
 /// Returns folders that may have sources of the program of `file`.
-pub(crate) fn source_folders(file: &TraceFile) -> Vec<PathBuf> {
+pub fn source_folders(file: &TraceFile) -> Vec<PathBuf> {
     match file.front_end {
         FrontEnd::Beam => beam::folders(file),
         FrontEnd::Rust => file.environment.directory.iter().map(PathBuf::from).collect(),
@@ -57,7 +45,7 @@ pub(crate) fn source_folders(file: &TraceFile) -> Vec<PathBuf> {
 }
 
 /// Prepares the program of `file` like [`open`], and rejects one that no longer repeats the recorded run.
-pub(crate) fn open_repeating(file: &TraceFile, shown: &str) -> Result<Box<dyn Subject>> {
+pub fn open_repeating(file: &TraceFile, shown: &str) -> Result<Box<dyn Subject>> {
     let mut subject = open(file, shown, Threads::Fibers)?;
     let repeated = subject.replay(file)?;
     match departure(file, &repeated) {
@@ -67,14 +55,15 @@ pub(crate) fn open_repeating(file: &TraceFile, shown: &str) -> Result<Box<dyn Su
 }
 
 /// The divergence of a run from the recorded one.
-pub(crate) struct Left {
+pub struct Left {
     /// The step, from 0; `None` if only the outcome differs.
-    pub(crate) step: Option<usize>,
-    pub(crate) what: String,
+    pub step: Option<usize>,
+    /// The difference.
+    pub what: String,
 }
 
 /// Compares a replay with the run of `file`.
-pub(crate) fn departure(file: &TraceFile, repeated: &Repeated) -> Option<Left> {
+pub fn departure(file: &TraceFile, repeated: &Repeated) -> Option<Left> {
     let now = &repeated.run;
     if let Some((step, what)) = &repeated.divergence {
         return Some(Left { step: Some(*step), what: what.clone() });
@@ -94,7 +83,7 @@ pub(crate) fn departure(file: &TraceFile, repeated: &Repeated) -> Option<Left> {
 }
 
 /// Returns the error for a run that no longer repeats the recorded one.
-pub(crate) fn does_not_repeat(file: &TraceFile, left: &Left, shown: &str) -> Error {
+pub fn does_not_repeat(file: &TraceFile, left: &Left, shown: &str) -> Error {
     let Left { step, what } = left;
     let at = step.map(|step| format!("at step {} of {}: ", step + 1, file.steps.len())).unwrap_or_default();
     let changed = changed(file.front_end);

@@ -1,21 +1,14 @@
-//! `raddle bench`: every strategy on every program of a suite.
+//! All cells of a suite, and the file that keeps the finished ones.
 //!
 //! Cells are measured on one core each and distributed to workers, so that a cell does not depend on the
 //! others or on their number. Each finished cell is appended to `cells.jsonl` in the output folder
 //! immediately; a later call with the same parameters continues from there.
 
-mod manifest;
-mod measure;
-
-use crate::args::{BenchArgs, cores};
-use crate::outcome::Outcome;
-use crate::progress::Progress;
-use anyhow::{Context, Result, bail};
-use manifest::{Program, Suite};
-use measure::{Measure, Ready, measure};
-use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND};
-use raddle_report::bench::{Bench, Cell, markdown, page, pictures};
-use raddle_search::{Lanes, Portfolio, is_interrupted};
+use crate::manifest::Program;
+use crate::measure::{Measure, Ready, measure};
+use anyhow::{Context, Result};
+use raddle_report::bench::Cell;
+use raddle_search::is_interrupted;
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -23,77 +16,16 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock};
 
-pub(crate) fn run(args: &BenchArgs) -> Result<Outcome> {
-    let mut suite = Suite::read(&args.suite)?;
-    select(&mut suite, &args.case)?;
-    args.strategy.iter().try_for_each(|spec| Lanes::parse(spec, Portfolio::Programs).map(drop))?;
-    let how =
-        Measure { runs: args.runs, trials: args.trials.unwrap_or(0), seed: args.seed, fixed: args.fixed };
-    let store = Store::open(args.output.as_deref())?;
-    let cells = measure_all(&suite.programs, &args.strategy, how, &store, cores(args.jobs))?;
-    if is_interrupted() {
-        suite.programs.retain(|program| cells.iter().any(|cell| cell.case == program.case.name));
-    }
-    let bench = Bench {
-        command: command(args),
-        seed: args.seed,
-        runs: args.runs,
-        trials: how.trials,
-        strategies: args.strategy.clone(),
-        cases: suite.programs.iter().map(|program| program.case.clone()).collect(),
-        cells,
-        published: suite.published,
-        suite: suite.name,
-    };
-    if let Some(folder) = &args.output {
-        write_all(folder, &bench)?;
-    }
-    let false_alarm =
-        args.fixed && bench.cells.iter().any(|cell| cell.hits > 0 || !cell.unexpected.is_empty());
-    let status = if false_alarm { EXIT_BUG_FOUND } else { EXIT_NOTHING_FOUND };
-    let text = if args.json {
-        let mut line = serde_json::to_string(&bench).context("the results cannot be written as JSON")?;
-        line.push('\n');
-        line
-    } else {
-        markdown(&bench)
-    };
-    Ok(Outcome { text, status })
-}
-
-fn select(suite: &mut Suite, wanted: &[String]) -> Result<()> {
-    for name in wanted {
-        if !suite.programs.iter().any(|program| program.case.name == *name) {
-            let known: Vec<&str> = suite.programs.iter().map(|program| program.case.name.as_str()).collect();
-            bail!("{name}: no such case in the suite {}; there are {}", suite.name, known.join(", "));
-        }
-    }
-    if !wanted.is_empty() {
-        suite.programs.retain(|program| wanted.contains(&program.case.name));
-    }
-    Ok(())
-}
-
-/// Returns the command that repeats the measurement.
-fn command(args: &BenchArgs) -> String {
-    let mut words = vec!["raddle bench".to_owned(), format!("--suite {}", args.suite)];
-    words.extend(args.case.iter().map(|case| format!("--case {case}")));
-    words.extend(args.strategy.iter().map(|strategy| format!("--strategy {strategy}")));
-    words.push(format!("--runs {}", args.runs));
-    words.extend(args.trials.map(|trials| format!("--trials {trials}")));
-    words.extend(args.fixed.then(|| "--fixed".to_owned()));
-    words.join(" ")
-}
-
-fn measure_all(
+/// Measures every program under every strategy, except for the cells in `store`, with this number of workers.
+/// Calls `finished` with a description after each cell.
+pub fn measure_all(
     programs: &[Program],
     strategies: &[String],
     how: Measure,
     store: &Store,
     jobs: usize,
+    finished: &(dyn Fn(&dyn Fn() -> String) + Sync),
 ) -> Result<Vec<Cell>> {
-    let total = (programs.len() * strategies.len()) as u64;
-    let progress = Progress::of(total, "cells");
     let next = AtomicUsize::new(0);
     let ready: Vec<OnceLock<Ready>> = programs.iter().map(|_| OnceLock::new()).collect();
     let work = || -> Result<Vec<(usize, Cell)>> {
@@ -119,8 +51,7 @@ fn measure_all(
                 }
             };
             mine.push((number, cell));
-            progress.add(1);
-            progress.note(&|| format!("{} under {strategy}", program.case.name));
+            finished(&|| format!("{} under {strategy}", program.case.name));
         }
     };
     let results: Vec<Result<Vec<(usize, Cell)>>> = std::thread::scope(|scope| {
@@ -148,7 +79,7 @@ fn ready_of<'a>(slot: &'a OnceLock<Ready>, program: &Program, fixed: bool) -> Re
 }
 
 /// The cells that were measured before, and the file to which further ones are appended.
-struct Store {
+pub struct Store {
     known: Vec<Stored>,
     file: Option<Mutex<File>>,
 }
@@ -168,7 +99,8 @@ struct Stored {
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 impl Store {
-    fn open(folder: Option<&Path>) -> Result<Store> {
+    /// Reads the cells in this folder. Without one, nothing is kept.
+    pub fn open(folder: Option<&Path>) -> Result<Store> {
         let Some(folder) = folder else { return Ok(Store { known: Vec::new(), file: None }) };
         std::fs::create_dir_all(folder)
             .with_context(|| format!("cannot make the folder {}", folder.display()))?;
@@ -217,19 +149,4 @@ impl Store {
         let mut file = file.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         file.write_all(line.as_bytes()).context("cannot write a result; is the disk full?")
     }
-}
-
-fn write_all(folder: &Path, bench: &Bench) -> Result<()> {
-    let write = |name: &str, text: &str| {
-        let path = folder.join(name);
-        std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
-    };
-    let json = serde_json::to_string_pretty(bench).context("the results cannot be written as JSON")?;
-    write("results.json", &(json + "\n"))?;
-    write("results.md", &markdown(bench))?;
-    write("page.html", &page(bench))?;
-    for picture in pictures(bench) {
-        write(&format!("{}.svg", picture.name), &picture.svg)?;
-    }
-    Ok(())
 }

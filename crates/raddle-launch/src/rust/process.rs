@@ -1,7 +1,7 @@
 //! The test binary of a failing run, started to execute runs on request.
 
 use crate::patience::{self, read_all, read_while, set_ticking};
-use crate::remote::Server;
+use crate::server::Server;
 use crate::temporary::Temporary;
 use anyhow::{Context, Result, bail, ensure};
 use raddle_model::TraceFile;

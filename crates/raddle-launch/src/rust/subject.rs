@@ -1,7 +1,7 @@
 //! The test of a failing run.
 
 use super::process::Process;
-use crate::remote::Server;
+use crate::server::Server;
 use crate::subject::{Output, Repeated, Subject};
 use anyhow::{Context, Result, bail};
 use raddle_explain::{Execute, Execution, Wanted};
@@ -9,7 +9,7 @@ use raddle_model::native::{Answer, Order};
 use raddle_model::{Schedule, TraceFile};
 
 /// Executes runs of a Rust test.
-pub(crate) struct RustTest {
+pub struct RustTest {
     origin: TraceFile,
     shown: String,
     process: Process,
@@ -17,7 +17,7 @@ pub(crate) struct RustTest {
 
 impl RustTest {
     /// Starts the test that recorded `file`, called `shown` in messages.
-    pub(crate) fn open(file: &TraceFile, shown: &str) -> Result<RustTest> {
+    pub fn open(file: &TraceFile, shown: &str) -> Result<RustTest> {
         let process = Process::start(file, shown)?;
         Ok(RustTest { origin: raddle_search::origin(file), shown: shown.to_owned(), process })
     }

@@ -30,7 +30,7 @@ fn find(folders: &[PathBuf], name: &str) -> Option<PathBuf> {
 }
 
 /// Returns the folders that may contain sources of the program of `file`.
-pub(crate) fn folders(file: &TraceFile) -> Vec<PathBuf> {
+pub fn folders(file: &TraceFile) -> Vec<PathBuf> {
     let beams = file.arguments.chunks(2).filter_map(|pair| match pair {
         [option, folder] if option == "--pa" => Some(Path::new(folder)),
         _ => None,

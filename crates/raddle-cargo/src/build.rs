@@ -1,31 +1,32 @@
 //! Builds with hooks.
 
-use super::workspace::{TARGET, Workspace, cargo, folder};
-use crate::args::BuildArgs;
+use crate::workspace::{TARGET, Workspace, cargo, folder};
 use anyhow::{Context, Result, ensure};
 use cargo_metadata::camino::Utf8PathBuf;
 use cargo_metadata::{Artifact, Message, Package, PackageId, TargetKind};
-use raddle_cc::rust::{Flags, VARIABLE};
+use raddle_cc::rust::{Flags, Hooks, VARIABLE};
 use raddle_model::Environment;
 use raddle_search::is_interrupted;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 /// A built program.
-pub(super) struct Binary {
-    pub(super) path: PathBuf,
+pub struct Binary {
+    /// Its path.
+    pub path: PathBuf,
     /// Its name in reports: `package` for the tests of a library, `package::name` for a file of integration
     /// tests.
-    pub(super) name: String,
+    pub name: String,
     /// The folder of its package.
-    pub(super) folder: PathBuf,
+    pub folder: PathBuf,
     /// The environment of its tests.
-    pub(super) environment: Environment,
+    pub environment: Environment,
     /// True if its package names it in `default-run`.
-    pub(super) is_default: bool,
+    pub is_default: bool,
 }
 
 /// The output of build scripts.
@@ -39,28 +40,29 @@ struct Scripts {
 
 /// The requested programs of a build.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub enum Wanted {
     /// Programs with tests.
     Tests,
     /// Other programs.
     Programs,
 }
 
-/// Runs `cargo WORDS` with hooks in everything except build scripts and macros, and returns the built
-/// programs.
-pub(super) fn build(
+/// Runs `cargo WORDS OPTIONS` with hooks in everything except build scripts and macros, and returns the built
+/// programs. The options select packages, features and the profile.
+pub fn build(
     workspace: &Workspace,
-    args: &BuildArgs,
+    hooks: Hooks,
     words: &[String],
+    options: &[OsString],
     wanted: Wanted,
 ) -> Result<Vec<Binary>> {
-    let flags = Flags::new(args.hooks.into())?;
+    let flags = Flags::new(hooks)?;
     let here = std::env::current_dir().context("there is no current folder")?;
     let mut command = cargo();
     command.args(words);
     command.args(["--message-format", "json-render-diagnostics", "--target", TARGET, "--target-dir"]);
     command.arg(&workspace.target);
-    choose(&mut command, args);
+    command.args(options);
     command.env(VARIABLE, flags.encoded(&here, TARGET)).envs(flags.environment.iter().copied());
     let mut process =
         command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().context("cannot start cargo")?;
@@ -131,35 +133,6 @@ fn position(workspace: &Workspace, artifact: &Artifact) -> (Option<usize>, u8, S
         _ => 0,
     };
     (workspace.position(&artifact.package_id), kind, artifact.target.name.clone())
-}
-
-/// Adds the arguments that select what to build.
-fn choose(command: &mut Command, args: &BuildArgs) {
-    for (option, values) in
-        [("--package", &args.package), ("--exclude", &args.exclude), ("--features", &args.features)]
-    {
-        for value in values {
-            command.args([option, value]);
-        }
-    }
-    for (option, given) in [
-        ("--workspace", args.workspace),
-        ("--all-features", args.all_features),
-        ("--no-default-features", args.no_default_features),
-        ("--release", args.release),
-        ("--offline", args.offline),
-        ("--locked", args.locked),
-    ] {
-        if given {
-            command.arg(option);
-        }
-    }
-    if let Some(profile) = &args.profile {
-        command.args(["--profile", profile]);
-    }
-    if let Some(manifest) = &args.manifest_path {
-        command.arg("--manifest-path").arg(manifest);
-    }
 }
 
 fn binary(

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The only target that the native runtime supports.
-pub(super) const TARGET: &str = "x86_64-unknown-linux-gnu";
+pub const TARGET: &str = "x86_64-unknown-linux-gnu";
 
 /// The field of a package whose spelling [`Package`] does not keep.
 #[derive(Deserialize)]
@@ -26,10 +26,11 @@ struct Spellings {
 }
 
 /// The crates that cargo sees from the current folder, or from a manifest.
-pub(super) struct Workspace {
-    pub(super) root: PathBuf,
+pub struct Workspace {
+    /// The folder of the workspace.
+    pub root: PathBuf,
     /// The target directory of builds with hooks.
-    pub(super) target: PathBuf,
+    pub target: PathBuf,
     packages: Vec<Package>,
     /// The oldest compilers that packages support, in their spelling.
     rust_versions: BTreeMap<PackageId, String>,
@@ -38,12 +39,12 @@ pub(super) struct Workspace {
 }
 
 /// Returns the cargo that started this process, or else the one in `PATH`.
-pub(super) fn cargo() -> Command {
+pub fn cargo() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")))
 }
 
 /// Returns the host target of the compiler.
-pub(super) fn host() -> Result<String> {
+pub fn host() -> Result<String> {
     let printed = asked(rustc().arg("-vV"))?;
     let host = printed.lines().find_map(|line| line.strip_prefix("host: "));
     Ok(host.context("rustc tells no host")?.to_owned())
@@ -51,7 +52,7 @@ pub(super) fn host() -> Result<String> {
 
 impl Workspace {
     /// Asks cargo about the crates that it sees.
-    pub(super) fn find(manifest: Option<&Path>) -> Result<Workspace> {
+    pub fn find(manifest: Option<&Path>) -> Result<Workspace> {
         let host = host()?;
         ensure!(
             host == TARGET,
@@ -80,23 +81,23 @@ impl Workspace {
     }
 
     /// Returns the package with this id, if it belongs to the workspace.
-    pub(super) fn package(&self, id: &PackageId) -> Option<&Package> {
+    pub(crate) fn package(&self, id: &PackageId) -> Option<&Package> {
         self.packages.get(self.position(id)?)
     }
 
     /// Returns the position of the package with this id in the workspace.
-    pub(super) fn position(&self, id: &PackageId) -> Option<usize> {
+    pub(crate) fn position(&self, id: &PackageId) -> Option<usize> {
         self.packages.iter().position(|package| package.id == *id)
     }
 
     /// Returns the folders of the packages.
-    pub(super) fn folders(&self) -> impl Iterator<Item = &Path> {
+    pub fn folders(&self) -> impl Iterator<Item = &Path> {
         self.packages.iter().map(folder)
     }
 
     /// Returns the library path of a program in `folder`: as cargo sets it, before the existing value. Build
     /// scripts have named `linked`, of which cargo uses only paths that they have built.
-    pub(super) fn library_path(&self, folder: &Path, linked: &BTreeSet<String>) -> Result<String> {
+    pub(crate) fn library_path(&self, folder: &Path, linked: &BTreeSet<String>) -> Result<String> {
         const KINDS: [&str; 5] = ["native", "dependency", "crate", "framework", "all"];
         let named = linked.iter().map(|named| match named.split_once('=') {
             Some((kind, path)) if KINDS.contains(&kind) => Path::new(path),
@@ -113,7 +114,7 @@ impl Workspace {
     }
 
     /// Returns the variables that cargo sets for the tests of a package.
-    pub(super) fn environment(&self, package: &Package) -> Vec<(String, String)> {
+    pub(crate) fn environment(&self, package: &Package) -> Vec<(String, String)> {
         let text = |text: &Option<String>| text.clone().unwrap_or_default();
         let path = |path: &Option<Utf8PathBuf>| path.clone().unwrap_or_default().into_string();
         let version = &package.version;
@@ -140,7 +141,7 @@ impl Workspace {
 }
 
 /// Returns the folder of a package's `Cargo.toml`, in which its tests are started.
-pub(super) fn folder(package: &Package) -> &Path {
+pub(crate) fn folder(package: &Package) -> &Path {
     package.manifest_path.parent().map_or(Path::new("."), Utf8Path::as_std_path)
 }
 

@@ -25,22 +25,26 @@ use serde::Deserialize;
 use std::path::{Path, PathBuf};
 
 /// A folder of programs with manifests.
-pub(super) struct Suite {
-    pub(super) name: String,
-    pub(super) programs: Vec<Program>,
-    pub(super) published: Published,
+pub struct Suite {
+    /// Its name, or folder.
+    pub name: String,
+    /// Its cases.
+    pub programs: Vec<Program>,
+    /// Published results.
+    pub published: Published,
 }
 
 /// One case of a manifest.
-pub(super) struct Program {
-    pub(super) case: Case,
-    pub(super) source: PathBuf,
-    pub(super) define: Vec<String>,
+pub struct Program {
+    /// Its description.
+    pub case: Case,
+    pub(crate) source: PathBuf,
+    pub(crate) define: Vec<String>,
     /// The definitions for the version without the bug.
-    pub(super) fixed: Vec<String>,
-    pub(super) arguments: Vec<String>,
+    pub(crate) fixed: Vec<String>,
+    pub(crate) arguments: Vec<String>,
     /// The kinds of failure that are the bug.
-    pub(super) verdict: Vec<String>,
+    pub(crate) verdict: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -73,7 +77,7 @@ const KNOWN: &[(&str, &str)] = &[("corpus", "benchmarks/corpus"), ("figures", "c
 
 impl Suite {
     /// Reads the suite of that name, or in that folder.
-    pub(super) fn read(name: &str) -> Result<Suite> {
+    pub fn read(name: &str) -> Result<Suite> {
         let folder = folder(name)?;
         let entries = std::fs::read_dir(&folder).with_context(|| {
             format!("{name}: no such suite; write corpus, figures or a folder with manifests")

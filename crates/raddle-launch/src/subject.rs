@@ -1,41 +1,41 @@
 //! The program of a failing run, restarted for more runs: the interface of a front end for replay, minimize,
 //! explain and report.
 
-use crate::progress::Waiting;
 use anyhow::{Context, Result};
 use raddle_explain::{Effort, Execute, Explanation, MOST_AUTOMATIC_STEPS};
 use raddle_model::{Reason, TraceFile};
-use raddle_search::{AFTER_A_FAILURE, Deadline, Limits};
+use raddle_search::{AFTER_A_FAILURE, Deadline, Limits, Progress};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// The paths of the source files in locations.
-pub(crate) use raddle_symbols::runs::Sources;
+pub use raddle_symbols::runs::Sources;
 
 /// The data of a run that only the running program has.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Output {
+pub struct Output {
     /// Its output.
-    pub(crate) printed: String,
+    pub printed: String,
     /// For each step, the user's line that caused a library operation; see
     /// [`raddle_model::native::RunResult::callers`].
-    pub(crate) callers: Vec<String>,
+    pub callers: Vec<String>,
 }
 
 /// A replay of a recorded run.
-pub(crate) struct Repeated {
+pub struct Repeated {
     /// The run, with named locations and values.
-    pub(crate) run: TraceFile,
-    pub(crate) output: Output,
+    pub run: TraceFile,
+    /// The data that only the program has.
+    pub output: Output,
     /// The divergence from the recorded run, if any: the step, from 0, and the difference.
-    pub(crate) divergence: Option<(usize, String)>,
+    pub divergence: Option<(usize, String)>,
 }
 
 /// Names the locations and objects of a run, and returns the paths of its sources.
-pub(crate) type Namer = Box<dyn FnMut(&mut TraceFile) -> Sources>;
+pub type Namer = Box<dyn FnMut(&mut TraceFile) -> Sources>;
 
 /// The program of a failure file, ready to execute runs.
-pub(crate) trait Subject: Execute {
+pub trait Subject: Execute {
     /// Repeats the run of `file`.
     fn replay(&mut self, file: &TraceFile) -> Result<Repeated>;
 
@@ -63,34 +63,37 @@ pub(crate) trait Subject: Execute {
 const GRACE: Duration = Duration::from_millis(400);
 
 /// A recorded failing run.
-pub(crate) struct Kept {
+pub struct Kept {
     /// The run, minimized if possible.
-    pub(crate) file: TraceFile,
-    pub(crate) output: Output,
+    pub file: TraceFile,
+    /// The data that only the program has.
+    pub output: Output,
     /// The path it was written to.
-    pub(crate) path: Option<PathBuf>,
+    pub path: Option<PathBuf>,
     /// The reason why it was not written.
-    pub(crate) not_kept: Option<String>,
+    pub not_kept: Option<String>,
 }
 
 /// The way a failing run is recorded.
-pub(crate) struct Keep<'a> {
+pub struct Keep<'a> {
     /// The path; if it is a folder, or `None` for the current one, a file named after its id there.
-    pub(crate) path: Option<&'a Path>,
+    pub path: Option<&'a Path>,
     /// True to minimize it.
-    pub(crate) minimize: bool,
+    pub minimize: bool,
     /// True if it is explained.
-    pub(crate) explain: bool,
+    pub explain: bool,
     /// Names its locations.
-    pub(crate) namer: Namer,
+    pub namer: Namer,
     /// Restarts its program.
-    pub(crate) open: &'a dyn Fn(&TraceFile) -> Result<Box<dyn Subject>>,
+    pub open: &'a dyn Fn(&TraceFile) -> Result<Box<dyn Subject>>,
+    /// Displays the progress of the minimization.
+    pub progress: &'a dyn Progress,
 }
 
 impl Keep<'_> {
     /// Writes a run as it was found, then minimizes it there. If its program cannot be restarted, the first
     /// version remains.
-    pub(crate) fn keep(self, raw: TraceFile, output: Output) -> Kept {
+    pub fn keep(self, raw: TraceFile, output: Output) -> Kept {
         let mut subject = (self.open)(&raw).ok();
         // What has read the symbols once need not read them again.
         let mut name = subject.as_ref().map_or(self.namer, |subject| subject.namer());
@@ -109,7 +112,9 @@ impl Keep<'_> {
         }
         let Some(subject) = &mut subject else { return kept };
         let small = if self.minimize {
-            minimize(&mut **subject, &raw, "the failing run", AFTER_A_FAILURE, &path).ok().flatten()
+            minimize(&mut **subject, &raw, "the failing run", AFTER_A_FAILURE, &path, self.progress)
+                .ok()
+                .flatten()
         } else {
             None
         };
@@ -134,7 +139,7 @@ impl Keep<'_> {
 }
 
 /// Explains the failing run of `file` with the effort that is due while a person waits for the report.
-pub(crate) fn reason(subject: &mut dyn Subject, file: &TraceFile) -> Option<Reason> {
+pub fn reason(subject: &mut dyn Subject, file: &TraceFile) -> Option<Reason> {
     /// A net for programs whose runs take long without steps; everything else is bounded by runs.
     const TIME: Duration = Duration::from_secs(10);
     let deadline = Deadline::new(Some(TIME));
@@ -154,7 +159,7 @@ pub(crate) fn reason(subject: &mut dyn Subject, file: &TraceFile) -> Option<Reas
 
 /// Returns the path for the run of `file`: `path`, or a file named after its id in that folder, or in the
 /// current one.
-pub(crate) fn record_path(path: Option<&Path>, file: &TraceFile) -> PathBuf {
+pub fn record_path(path: Option<&Path>, file: &TraceFile) -> PathBuf {
     match path {
         Some(folder) if folder.is_dir() => folder.join(file.file_name()),
         Some(path) => path.to_owned(),
@@ -163,19 +168,20 @@ pub(crate) fn record_path(path: Option<&Path>, file: &TraceFile) -> PathBuf {
 }
 
 /// Writes a failure file.
-pub(crate) fn write(path: &Path, file: &TraceFile) -> Result<()> {
+pub fn write(path: &Path, file: &TraceFile) -> Result<()> {
     raddle_search::write(path, file)
         .with_context(|| format!("cannot write the failing run to {}", path.display()))
 }
 
 /// Searches for a smaller run than that of `file`, called `shown` in messages. Every smaller one is written
 /// to `path`, as it may be the last. Returns `None` if the failure does not reproduce.
-pub(crate) fn minimize(
+pub fn minimize(
     subject: &mut dyn Subject,
     file: &TraceFile,
     shown: &str,
     limits: Limits,
     path: &Path,
+    progress: &dyn Progress,
 ) -> Result<Option<(TraceFile, Output)>> {
     subject.limit(Deadline::new(Some(limits.time + GRACE)));
     let mut name = subject.namer();
@@ -184,7 +190,7 @@ pub(crate) fn minimize(
         name(&mut named);
         write(path, &named)
     };
-    let small = raddle_search::reduce(file, subject, limits, &Waiting::default(), &mut save)?;
+    let small = raddle_search::reduce(file, subject, limits, progress, &mut save)?;
     subject.limit(Deadline::new(Some(GRACE)));
     let Some(mut small) = small else { return silence(subject, shown) };
     let output = subject.observe(&mut small);
@@ -196,15 +202,16 @@ pub(crate) fn minimize(
 
 /// Explains the failing run of `file`, which is minimized first unless it already is. No run starts after
 /// `time`. Returns `None` if the failure does not reproduce.
-pub(crate) fn explain(
+pub fn explain(
     subject: &mut dyn Subject,
     file: &TraceFile,
     shown: &str,
     effort: Effort,
     time: Duration,
+    progress: &dyn Progress,
 ) -> Result<Option<(Explanation, Sources)>> {
     subject.limit(Deadline::new(Some(time + GRACE)));
-    let found = raddle_search::explain(file, effort, time, &Waiting::default(), subject);
+    let found = raddle_search::explain(file, effort, time, progress, subject);
     let Some(mut found) = found else { return silence(subject, shown) };
     subject.limit(Deadline::new(Some(GRACE)));
     let (mut sources, mut name) = (Sources::new(), subject.namer());

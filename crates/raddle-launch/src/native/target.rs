@@ -1,7 +1,7 @@
 //! A pthreads program as the target of a search.
 
 use super::launch::{Server, library};
-use crate::remote::Remote;
+use crate::server::Remote;
 use crate::temporary::Temporary;
 use anyhow::{Error, Result};
 use raddle_model::native::{RunResult, Setup};
@@ -11,10 +11,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// The result of a search of a program.
-pub(crate) type Found = Outcome<Box<RunResult>, Error>;
+pub type Found = Outcome<Box<RunResult>, Error>;
 
 /// A program, started once for each job with the native runtime inside.
-pub(crate) struct Native<'a> {
+pub struct Native<'a> {
     /// The program and its arguments.
     words: &'a [String],
     environment: &'a Environment,
@@ -25,16 +25,13 @@ pub(crate) struct Native<'a> {
 }
 
 impl<'a> Native<'a> {
-    pub(crate) fn new(
-        words: &'a [String],
-        environment: &'a Environment,
-        setup: &'a Setup,
-    ) -> Result<Native<'a>> {
+    /// Prepares a program, `words[0]`, with the other words as arguments.
+    pub fn new(words: &'a [String], environment: &'a Environment, setup: &'a Setup) -> Result<Native<'a>> {
         Ok(Native { words, environment, setup, library: library()?, fibers: AtomicBool::new(false) })
     }
 
     /// Executes runs under the strategies of the setup, which are those of `lanes`.
-    pub(crate) fn search(
+    pub fn search(
         &self,
         lanes: &Lanes,
         budget: Budget,
@@ -46,7 +43,7 @@ impl<'a> Native<'a> {
     }
 
     /// Returns true if the threads of its runs were fibers.
-    pub(crate) fn had_fibers(&self) -> bool {
+    pub fn had_fibers(&self) -> bool {
         self.fibers.load(Ordering::Relaxed)
     }
 }
@@ -62,7 +59,7 @@ impl Target for Native<'_> {
 }
 
 /// Returns the default setup of a search.
-pub(crate) fn setup(lanes: &Lanes, seed: u64, settings: Settings, run_time: Duration) -> Setup {
+pub fn setup(lanes: &Lanes, seed: u64, settings: Settings, run_time: Duration) -> Setup {
     let patience_ms = u64::try_from(run_time.as_millis()).unwrap_or(u64::MAX);
     Setup::new(lanes.specs(), seed, settings, patience_ms)
 }

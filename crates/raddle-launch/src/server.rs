@@ -1,16 +1,14 @@
 //! Servers: processes that execute runs on request. They are the workers of a search.
 
 use anyhow::{Context, Result, anyhow, ensure};
+use raddle_model::Ledger;
 use raddle_model::native::{Answer, Order, RunResult, Setup};
-use raddle_model::{Ledger, MemoryModel, Operation, Settings, TraceFile, TraceStep};
-use raddle_report::shape::NativeRun;
-use raddle_report::text;
-use raddle_search::{Deadline, Details, FinishedRun, Known, Request, Run, Seen, Tally, Worker};
+use raddle_search::{Deadline, Details, FinishedRun, Known, Request, Run, Worker};
 use std::collections::VecDeque;
 
 /// The error of a program whose runs cannot be controlled. No other error has this type.
 #[derive(Debug)]
-pub(crate) struct NotControllable(pub(crate) String);
+pub struct NotControllable(pub String);
 
 impl std::fmt::Display for NotControllable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -21,7 +19,7 @@ impl std::fmt::Display for NotControllable {
 impl std::error::Error for NotControllable {}
 
 /// A process that executes runs on request, one after the other.
-pub(crate) trait Server {
+pub trait Server {
     /// Sends requests. Several may be in flight; they are answered in order.
     fn send(&mut self, orders: &[Order]) -> Result<()>;
 
@@ -46,7 +44,7 @@ pub(crate) trait Server {
 }
 
 /// A server as a worker of a search.
-pub(crate) struct Remote<S> {
+pub struct Remote<S> {
     server: S,
     /// The program, for messages.
     program: String,
@@ -58,7 +56,7 @@ pub(crate) struct Remote<S> {
 
 impl<S: Server> Remote<S> {
     /// Returns the worker for a server of `program` that was started with `setup`.
-    pub(crate) fn new(server: S, program: &str, setup: &Setup) -> Remote<S> {
+    pub fn new(server: S, program: &str, setup: &Setup) -> Remote<S> {
         let known = setup.coverage.is_some().then(|| setup.known.clone());
         Remote { server, program: program.to_owned(), known, numbers: VecDeque::new() }
     }
@@ -141,60 +139,4 @@ fn made(mut ran: Box<RunResult>) -> FinishedRun<Box<RunResult>> {
         details: (details != Details::default()).then(|| Box::new(details)),
     };
     FinishedRun { run, failure: ran.trace.is_some().then_some(ran) }
-}
-
-/// Returns a short summary of a search, with the strategy of the latest run.
-pub(crate) fn in_short(seen: &Seen<'_>, strategies: &[String]) -> String {
-    let orders = text::plural(seen.tally.partial_orders(), "partial order");
-    let strategy = strategies.get(seen.turn.lane).map_or("", |spec| spec);
-    format!("{orders}, {}, {strategy}", text::plural(seen.tally.failures, "failure"))
-}
-
-/// Returns a note if shared-memory detection is incomplete.
-pub(crate) fn missed_memory(tally: &Tally) -> Option<String> {
-    let why = tally.profiling_error.as_ref()?;
-    Some(format!("shared-memory detection is incomplete: a profiling run failed: {why}"))
-}
-
-/// Returns a note if no run of a search with these settings failed, and weak memory could have let one fail.
-pub(crate) fn unexplored_memory(tally: &Tally, settings: Settings) -> Option<String> {
-    let is_unexplored = tally.has_weak_orders && settings.memory == MemoryModel::Sc && tally.failures == 0;
-    is_unexplored.then(|| {
-        "the program uses memory orders weaker than seq_cst, and weak memory was not explored; --memory weak explores it".to_owned()
-    })
-}
-
-/// Returns a note if a failing run of a search with these settings let a wait time out early, which the user
-/// has not requested.
-pub(crate) fn early_timeouts(failing: &TraceFile, wanted: Settings) -> Option<String> {
-    let is_timed =
-        |step: &TraceStep| step.operation.kind.info().timed && step.operation.argument != Operation::UNTIMED;
-    let early = failing.settings.timeouts_anytime && !wanted.timeouts_anytime;
-    (early && failing.steps.iter().any(is_timed)).then(|| {
-        "the failing run assumes that a sleep or timed wait can end while other threads could still run; --timeouts idle leaves such \
-         runs out"
-            .to_owned()
-    })
-}
-
-/// Returns the report of a search with these numbers.
-pub(crate) fn report(tally: &Tally, strategy: String, seed: u64) -> NativeRun {
-    NativeRun {
-        verdict: if tally.failures > 0 { "failed" } else { "passed" }.to_owned(),
-        runs: tally.runs,
-        failures: tally.failures,
-        kinds: tally.kinds.clone(),
-        partial_orders: tally.partial_orders(),
-        threads: tally.threads,
-        steps: tally.steps,
-        rests: tally.rests,
-        outside_waits: tally.outside_waits,
-        processes: tally.processes,
-        cut_off: tally.cut_off,
-        inconclusive: tally.inconclusive,
-        exhausted: tally.exhausted,
-        strategy,
-        seed,
-        ..NativeRun::default()
-    }
 }

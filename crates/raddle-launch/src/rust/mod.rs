@@ -3,4 +3,4 @@
 mod process;
 mod subject;
 
-pub(crate) use subject::RustTest;
+pub use subject::RustTest;

@@ -1,7 +1,7 @@
 //! The output of a test, without that of its harness.
 
 /// Returns the part of `output` that belongs to `test` itself.
-pub(crate) fn without_harness(output: &str, test: &str) -> String {
+pub fn without_harness(output: &str, test: &str) -> String {
     let begin = format!("test {test} ... ");
     // The mark of a test that must panic follows its name.
     let marked = format!("test {test} - should panic ... ");

@@ -1,0 +1,15 @@
+//! Pthreads programs: found, checked, started with the native runtime inside, and restarted for a recorded run.
+
+mod debug;
+mod launch;
+mod observe;
+mod program;
+mod subject;
+mod target;
+mod uncontrolled;
+
+pub use launch::Server;
+pub use program::{find, is_instrumented, library_access, uses_openmp};
+pub use subject::{Program, is_another_build, namer, trace_file};
+pub use target::{Found, Native, setup};
+pub use uncontrolled::Uncontrolled;
