@@ -63,7 +63,7 @@ impl Engine {
     }
 
     #[inline(always)] // Into `go_on`, and into the two cases of `run_on`.
-    fn run_on_with(&mut self, thread: ThreadId, operation: Operation) -> bool {
+    pub(crate) fn run_on_with(&mut self, thread: ThreadId, operation: Operation) -> bool {
         let entry = self.threads.get_mut(thread);
         debug_assert_eq!(entry.status, Status::Running, "only a resumed thread continues");
         if entry.spin.has_returned() {

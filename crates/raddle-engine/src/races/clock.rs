@@ -46,6 +46,17 @@ impl Clock {
         self.view.set(&other.view);
     }
 
+    /// Returns true if nothing is known.
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.counts.is_empty() && self.view.0.is_empty()
+    }
+
+    /// Returns true if the clock has memory that another one can reuse.
+    pub(super) fn has_memory(&self) -> bool {
+        self.counts.capacity() > 0
+    }
+
     /// Resets the clock.
     pub(super) fn clear(&mut self) {
         self.counts.clear();
@@ -110,7 +121,7 @@ pub(super) struct ThreadClocks {
     pub(super) acquirable: Clock,
     /// Its clock at its last release fence; its relaxed writes publish that.
     pub(super) fenced: Clock,
-    /// The number of consecutive reads of an old value at each location in the code.
+    /// The number of consecutive reads of an old value at each location in the code that has one.
     pub(super) old_reads: Vec<(LocationId, u32)>,
 }
 

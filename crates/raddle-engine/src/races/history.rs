@@ -33,9 +33,19 @@ impl History {
         self.atomic_reads.clear();
     }
 
+    /// Returns true if there are plain accesses, with which an atomic one can race.
+    #[inline]
+    pub(super) fn has_plain(&self) -> bool {
+        self.plain_write.is_some() || !self.plain_reads.is_empty()
+    }
+
     /// Adds an access of a thread with clock `now`. Returns the latest access that it races with, if any.
     pub(super) fn add(&mut self, mark: Mark, writes: bool, now: &Clock) -> Option<(Mark, Access)> {
         let plain = mark.order == MemoryOrder::Plain;
+        if !plain && !self.has_plain() {
+            put(if writes { &mut self.atomic_writes } else { &mut self.atomic_reads }, mark);
+            return None;
+        }
         let unknown = |mark: &&Mark| now.of(mark.thread) < mark.count;
         let latest = |marks: &[Mark]| marks.iter().filter(unknown).max_by_key(|mark| mark.step).copied();
         let mut race = self.plain_write.filter(|mark| unknown(&mark)).map(|mark| (mark, Access::Write));

@@ -13,15 +13,22 @@ const FIRST_LIMIT: usize = 4;
 /// One write to an atomic.
 #[derive(Default, Debug)]
 pub(super) struct Message {
-    /// Its place in modification order. Invariant: strictly increasing along the list.
-    pub(super) stamp: u64,
     pub(super) value: u128,
     /// The clock that an acquiring reader joins. It does not name the message itself, which every reader knows anyway.
     pub(super) released: Clock,
-    /// True if a read-modify-write has read it and directly follows it. Nothing may come between the two.
-    pub(super) glued: bool,
     /// Who wrote it, and in which event; none for the first value.
     pub(super) written: Option<(ThreadId, u32)>,
+    /// The number of events of the writer up to this one, if everything in `released` happened before it: whoever knows
+    /// that many of its events knows all of that. Otherwise the greatest number.
+    pub(super) count: u32,
+}
+
+impl Message {
+    /// Returns true if `clock` contains everything that the message released, as far as can be seen at once.
+    #[inline]
+    pub(super) fn is_known(&self, clock: &Clock) -> bool {
+        self.released.is_empty() || self.written.is_some_and(|(writer, _)| clock.of(writer) >= self.count)
+    }
 }
 
 /// The request of an access to the messages.
@@ -41,6 +48,11 @@ pub(super) enum Wants {
 #[derive(Default, Debug)]
 pub(super) struct Messages {
     list: Vec<Message>,
+    /// The place of each message in modification order. Invariant: strictly increasing.
+    stamps: Vec<u64>,
+    /// A bit for each message behind which nothing can be put: a read-modify-write has read it and directly follows it, or no
+    /// stamp is left between it and the next.
+    blocked: u128,
     /// The index of the atomic in views. `None` while it has one message, which every thread reads.
     pub(super) slot: Option<usize>,
     /// The number of messages at which unreadable ones are searched for next.
@@ -49,6 +61,18 @@ pub(super) struct Messages {
     forgotten: u64,
     /// True if there are no messages because of a write whose value is not known.
     pub(super) has_unseen_write: bool,
+}
+
+/// The messages that an access may read, or put its own behind; the newest is always one of them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Candidates {
+    wants: Wants,
+    /// The number of the first message that is not before what the thread knows.
+    first: usize,
+    /// The same for an exchange that only reads.
+    failing: usize,
+    /// The number of candidates; at least 1.
+    pub(super) count: u32,
 }
 
 /// A free place in views, and which stamps were used there.
@@ -86,28 +110,51 @@ impl Slots {
 
 impl Messages {
     pub(super) fn clear(&mut self, spare: &mut Vec<Clock>) {
-        spare.extend(self.list.drain(..).map(|message| message.released));
-        (self.slot, self.limit, self.forgotten, self.has_unseen_write) = (None, 0, 0, false);
+        self.keep(..self.list.len(), spare);
+        self.stamps.clear();
+        (self.slot, self.limit, self.forgotten, self.blocked) = (None, 0, 0, 0);
+        self.has_unseen_write = false;
+    }
+
+    /// Removes the first messages from the list, and keeps the memory of their clocks.
+    fn keep(&mut self, removed: std::ops::RangeTo<usize>, spare: &mut Vec<Clock>) {
+        let clocks = self.list.drain(removed).map(|message| message.released);
+        spare.extend(clocks.filter(Clock::has_memory));
     }
 
     /// Drops all messages.
     pub(super) fn forget(&mut self, slots: &mut Slots, spare: &mut Vec<Clock>) {
-        if let (Some(slot), Some(last)) = (self.slot, self.list.last()) {
-            slots.give_back(slot, last.stamp);
+        if let (Some(slot), Some(&last)) = (self.slot, self.stamps.last()) {
+            slots.give_back(slot, last);
         }
         self.clear(spare);
     }
 
+    #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
+    #[inline]
     pub(super) fn newest(&self) -> Option<&Message> {
         self.list.last()
     }
 
+    #[inline]
     pub(super) fn at(&self, index: usize) -> &Message {
         &self.list[index]
+    }
+
+    /// Returns the place of message number `index` in modification order.
+    #[inline]
+    pub(super) fn stamp(&self, index: usize) -> u64 {
+        self.stamps[index]
+    }
+
+    /// Returns the number of messages.
+    #[inline]
+    pub(super) fn len(&self) -> usize {
+        self.list.len()
     }
 
     /// Makes `value` the only message, as a write that every thread knows, and that released this.
@@ -120,99 +167,144 @@ impl Messages {
     ) {
         self.forget(slots, spare);
         self.limit = FIRST_LIMIT;
-        self.list.push(Message { stamp: GAP, value, released, ..Message::default() });
+        self.stamps.push(GAP);
+        self.list.push(Message { value, released, ..Message::default() });
     }
 
     /// Returns true if a message was dropped that a thread without knowledge before `bound` could have read.
+    #[inline]
     pub(super) fn has_forgotten(&self, bound: u64) -> bool {
         bound <= self.forgotten && self.forgotten > 0
     }
 
-    /// Lists the messages that an access may read, or put its own behind, the newest first; never none. `bound` is the
-    /// stamp before which it cannot go, and `failing` the same for an exchange that only reads.
-    pub(super) fn candidates(&self, wants: Wants, bound: u64, failing: u64, found: &mut Vec<usize>) {
-        found.clear();
-        let newest = self.list.len() - 1;
-        for (index, message) in self.list.iter().enumerate().rev() {
-            // The newest is always known to be there.
-            let reach = |bound| index == newest || message.stamp >= bound;
-            if !reach(bound.min(failing)) {
-                break;
+    /// Returns the messages that an access may read, or put its own behind. `bound` is the stamp before which it cannot go, and
+    /// `failing` the same for an exchange that only reads.
+    #[inline]
+    pub(super) fn candidates(&self, wants: Wants, bound: u64, failing: u64) -> Candidates {
+        let newest = self.stamps.len() - 1;
+        if self.stamps[newest] <= bound.min(failing) {
+            return Candidates { wants, first: newest, failing: newest, count: 1 };
+        }
+        self.older_candidates(wants, bound, failing)
+    }
+
+    fn older_candidates(&self, wants: Wants, bound: u64, failing: u64) -> Candidates {
+        let newest = self.stamps.len() - 1;
+        // The newest is always known to be there.
+        let first = |bound| self.stamps.partition_point(|&stamp| stamp < bound).min(newest);
+        let (first, failing) = (first(bound), first(failing));
+        let mut found = Candidates { wants, first, failing, count: 1 };
+        found.count = match wants {
+            Wants::Read => (newest + 1 - first) as u32,
+            Wants::Write | Wants::Update => self.free(first).count_ones(),
+            Wants::Exchange(_) => {
+                (first.min(failing)..=newest).filter(|&index| self.fits(&found, index)).count() as u32
             }
-            let is_free = || !message.glued && self.has_room(index);
-            let fits = match wants {
-                Wants::Read => reach(bound),
-                Wants::Write | Wants::Update => reach(bound) && is_free(),
-                Wants::Exchange(expected) if message.value == expected => reach(bound) && is_free(),
-                Wants::Exchange(_) => reach(failing),
-            };
-            if fits {
-                found.push(index);
+        };
+        found
+    }
+
+    /// Returns a bit for each message from number `first` on behind which another one can be put.
+    fn free(&self, first: usize) -> u128 {
+        let all = u128::MAX >> (u128::BITS as usize - self.list.len());
+        !self.blocked & all & (u128::MAX << first)
+    }
+
+    /// Returns the number of a candidate; 0 is the newest.
+    #[inline]
+    pub(super) fn nth(&self, candidates: &Candidates, number: u32) -> usize {
+        let newest = self.list.len() - 1;
+        if number == 0 {
+            return newest;
+        }
+        match candidates.wants {
+            Wants::Read => newest - number as usize,
+            Wants::Write | Wants::Update => {
+                let mut free = self.free(candidates.first);
+                (0..number).for_each(|_| free ^= 1 << free.ilog2());
+                free.ilog2() as usize
+            }
+            Wants::Exchange(_) => {
+                let fitting = (0..=newest).rev().filter(|&index| self.fits(candidates, index));
+                fitting.take(number as usize + 1).last().unwrap_or(newest)
             }
         }
     }
 
-    fn has_room(&self, index: usize) -> bool {
-        self.list.get(index + 1).is_none_or(|next| next.stamp - self.list[index].stamp > 1)
+    /// Returns true if an exchange may read message number `index`.
+    fn fits(&self, &Candidates { wants, first, failing, .. }: &Candidates, index: usize) -> bool {
+        if wants == Wants::Exchange(self.list[index].value) {
+            index >= first && self.blocked >> index & 1 == 0
+        } else {
+            index >= failing
+        }
     }
 
     /// Puts a message directly behind number `index`, glued to it if `glue`. Returns its stamp.
-    pub(super) fn insert(
-        &mut self,
-        index: usize,
-        mut message: Message,
-        glue: bool,
-        slots: &mut Slots,
-    ) -> u64 {
-        self.list[index].glued |= glue;
+    #[inline]
+    pub(super) fn insert(&mut self, index: usize, message: Message, glue: bool, slots: &mut Slots) -> u64 {
         if self.slot.is_none() {
             self.slot = slots.take();
-            if let (Some(slot), [only]) = (self.slot, &mut *self.list) {
-                only.stamp = slots.last[slot] + GAP;
+            if let (Some(slot), [only]) = (self.slot, &mut *self.stamps) {
+                *only = slots.last[slot] + GAP;
             }
         }
-        let before = self.list[index].stamp;
-        message.stamp = match self.list.get(index + 1) {
-            Some(next) => before + (next.stamp - before) / 2,
-            None => before + GAP,
-        };
-        let stamp = message.stamp;
+        let before = self.stamps[index];
+        if index + 1 == self.list.len() {
+            let stamp = before + GAP;
+            self.blocked |= u128::from(glue) << index;
+            self.stamps.push(stamp);
+            self.list.push(message);
+            return stamp;
+        }
+        let next = self.stamps[index + 1];
+        let stamp = before + (next - before) / 2;
+        let (low, high) = (self.blocked & ((1 << index) - 1), self.blocked >> (index + 1));
+        let is_blocked = [glue || stamp - before <= 1, next - stamp <= 1].map(u128::from);
+        self.blocked = low | is_blocked[0] << index | is_blocked[1] << (index + 1) | high << (index + 2);
+        self.stamps.insert(index + 1, stamp);
         self.list.insert(index + 1, message);
         stamp
     }
 
-    /// Sets the value of the message with this stamp.
-    pub(super) fn set(&mut self, stamp: u64, value: u128) {
-        if let Ok(index) = self.list.binary_search_by_key(&stamp, |message| message.stamp) {
-            self.list[index].value = value;
+    /// Sets the value of message number `index`, if there is one.
+    #[inline]
+    pub(super) fn set(&mut self, index: usize, value: u128) {
+        if let Some(message) = self.list.get_mut(index) {
+            message.value = value;
         }
     }
 
     /// Returns true if it is time to search for unreadable messages.
+    #[inline]
     pub(super) fn is_long(&self) -> bool {
         self.list.len() > self.limit || self.list.len() > 1 && self.slot.is_none()
     }
 
     /// Drops the messages that no thread can read, given the least stamp that a thread knows, and as many others as there
-    /// are too many. Returns false if a message without a slot was dropped that might have been read.
-    pub(super) fn drop_unread(&mut self, floor: u64, slots: &mut Slots, spare: &mut Vec<Clock>) -> bool {
-        let newest = self.list.len() - 1;
-        let Some(slot) = self.slot else {
-            spare.extend(self.list.drain(..newest).map(|message| message.released));
-            return false;
-        };
-        let unread = self.list.partition_point(|message| message.stamp < floor).min(newest);
+    /// are too many. Returns the number of dropped ones, and false if one without a slot was dropped that might have been read.
+    pub(super) fn drop_unread(
+        &mut self,
+        floor: u64,
+        slots: &mut Slots,
+        spare: &mut Vec<Clock>,
+    ) -> (usize, bool) {
+        let (newest, has_slot) = (self.list.len() - 1, self.slot.is_some());
+        let unread = self.stamps.partition_point(|&stamp| stamp < floor).min(newest);
         let excess = self.list.len().saturating_sub(MOST);
-        if excess > unread {
-            self.forgotten = self.forgotten.max(self.list[excess - 1].stamp);
+        let dropped = if has_slot { unread.max(excess) } else { newest };
+        if has_slot && excess > unread {
+            self.forgotten = self.forgotten.max(self.stamps[excess - 1]);
         }
-        spare.extend(self.list.drain(..unread.max(excess)).map(|message| message.released));
-        if let [only] = &*self.list {
-            slots.give_back(slot, only.stamp);
+        self.keep(..dropped, spare);
+        self.stamps.drain(..dropped);
+        self.blocked >>= dropped;
+        if let (Some(slot), &[only]) = (self.slot, &*self.stamps) {
+            slots.give_back(slot, only);
             (self.slot, self.forgotten) = (None, 0);
         }
         self.limit = (self.list.len() * 2).clamp(FIRST_LIMIT, MOST);
-        true
+        (dropped, has_slot)
     }
 }
 
@@ -220,73 +312,90 @@ impl Messages {
 mod tests {
     use super::*;
 
+    fn message(value: u128) -> Message {
+        Message { value, ..Message::default() }
+    }
+
     fn with(values: &[u128]) -> (Messages, Slots) {
         let (mut messages, mut slots) = (Messages::default(), Slots::default());
         messages.restart(values[0], Clock::default(), &mut slots, &mut Vec::new());
         for (index, &value) in values[1..].iter().enumerate() {
-            messages.insert(index, Message { value, ..Message::default() }, false, &mut slots);
+            messages.insert(index, message(value), false, &mut slots);
         }
         (messages, slots)
     }
 
     fn candidates(messages: &Messages, wants: Wants, bound: u64) -> Vec<usize> {
-        let mut found = Vec::new();
-        messages.candidates(wants, bound, bound, &mut found);
-        found
+        let found = messages.candidates(wants, bound, bound);
+        (0..found.count).map(|number| messages.nth(&found, number)).collect()
     }
 
     #[test]
     fn the_newest_comes_first_and_the_bound_holds() {
         let (messages, _) = with(&[0, 1, 2]);
-        let stamp = |index: usize| messages.at(index).stamp;
         assert_eq!(candidates(&messages, Wants::Read, 0), [2, 1, 0]);
-        assert_eq!(candidates(&messages, Wants::Read, stamp(1)), [2, 1]);
-        assert_eq!(candidates(&messages, Wants::Write, stamp(2)), [2]);
+        assert_eq!(candidates(&messages, Wants::Read, messages.stamp(1)), [2, 1]);
+        assert_eq!(candidates(&messages, Wants::Write, messages.stamp(2)), [2]);
+        assert_eq!(candidates(&messages, Wants::Write, messages.stamp(2) + GAP), [2]);
     }
 
     #[test]
     fn nothing_comes_between_a_message_and_what_is_glued_to_it() {
         let (mut messages, mut slots) = with(&[0, 1]);
-        messages.insert(0, Message { value: 7, ..Message::default() }, true, &mut slots);
+        messages.insert(0, message(7), true, &mut slots);
         assert_eq!(messages.at(1).value, 7);
         assert_eq!(candidates(&messages, Wants::Read, 0), [2, 1, 0]);
         assert_eq!(candidates(&messages, Wants::Write, 0), [2, 1]);
         assert_eq!(candidates(&messages, Wants::Update, 0), [2, 1]);
         assert_eq!(candidates(&messages, Wants::Exchange(0), 0), [2, 1], "it fails, or would be glued twice");
+        // What is put behind the glued one moves what comes later.
+        messages.insert(1, message(8), false, &mut slots);
+        assert_eq!(candidates(&messages, Wants::Write, 0), [3, 2, 1]);
+        messages.drop_unread(messages.stamp(1), &mut slots, &mut Vec::new());
+        assert_eq!(candidates(&messages, Wants::Write, 0), [2, 1, 0]);
+    }
+
+    #[test]
+    fn an_exchange_has_a_bound_for_each_outcome() {
+        let (messages, _) = with(&[0, 1, 0, 1]);
+        let found = messages.candidates(Wants::Exchange(1), messages.stamp(2), messages.stamp(1));
+        let numbers: Vec<usize> = (0..found.count).map(|number| messages.nth(&found, number)).collect();
+        assert_eq!(numbers, [3, 2]);
+        let found = messages.candidates(Wants::Exchange(0), messages.stamp(3), 0);
+        let numbers: Vec<usize> = (0..found.count).map(|number| messages.nth(&found, number)).collect();
+        assert_eq!(numbers, [3, 1], "it fails at both");
     }
 
     #[test]
     fn a_place_without_room_is_not_offered() {
         let (mut messages, mut slots) = with(&[0, 1]);
         for _ in 0..32 {
-            assert!(messages.has_room(0));
+            assert_eq!(candidates(&messages, Wants::Write, 0).last(), Some(&0));
             messages.insert(0, Message::default(), false, &mut slots);
         }
-        assert!(!messages.has_room(0));
-        assert!(!messages.has_room(1) && messages.has_room(2));
         assert_eq!(candidates(&messages, Wants::Write, 0).last(), Some(&2));
-        assert!(messages.list.is_sorted_by(|a, b| a.stamp < b.stamp));
+        assert!(messages.stamps.is_sorted_by(|a, b| a < b));
     }
 
     #[test]
     fn a_slot_passes_to_another_atomic_with_greater_stamps() {
         let (mut first, mut slots) = with(&[0, 1, 2]);
-        let last = first.at(2).stamp;
-        assert!(first.drop_unread(last, &mut slots, &mut Vec::new()));
+        let last = first.stamp(2);
+        assert_eq!(first.drop_unread(last, &mut slots, &mut Vec::new()), (2, true));
         assert_eq!((first.list.len(), first.slot), (1, None));
         let mut second = Messages::default();
         second.restart(5, Clock::default(), &mut slots, &mut Vec::new());
         second.insert(0, Message::default(), false, &mut slots);
         assert_eq!(second.slot, Some(0));
-        assert!(second.at(0).stamp > last);
+        assert!(second.stamp(0) > last);
     }
 
     #[test]
     fn too_many_messages_are_dropped_and_that_is_known() {
         let values: Vec<u128> = (0..100).collect();
         let (mut messages, mut slots) = with(&values);
-        let known = messages.at(40).stamp;
-        assert!(messages.drop_unread(0, &mut slots, &mut Vec::new()));
+        let known = messages.stamp(40);
+        assert_eq!(messages.drop_unread(0, &mut slots, &mut Vec::new()), (36, true));
         assert_eq!((messages.list.len(), messages.at(0).value), (MOST, 36));
         assert!(messages.has_forgotten(0) && !messages.has_forgotten(known));
     }

@@ -28,7 +28,7 @@
 use super::Tracker;
 use super::clock::{Clock, View};
 use super::history::Mark;
-use super::messages::{Message, Slots, Wants};
+use super::messages::{Candidates, Message, Slots, Wants};
 use crate::config::Config;
 use crate::engine::{Engine, Reply};
 use crate::objects::Resource;
@@ -53,8 +53,6 @@ pub(super) struct Weak {
     forgot: bool,
     /// The orders that are not those of the program.
     stronger: Vec<Stronger>,
-    /// Room for the answers of a choice.
-    candidates: Vec<usize>,
     /// Clocks that are not in use, for their memory.
     spare: Vec<Clock>,
 }
@@ -63,8 +61,8 @@ pub(super) struct Weak {
 #[derive(Clone, Copy, Default, Debug)]
 struct Latest {
     read: u128,
-    /// The atomic and the stamp of what was written, whose value is not known yet.
-    written: Option<(ObjectId, u64)>,
+    /// The atomic and the number of the message that was written, whose value is not known yet.
+    written: Option<(ObjectId, usize)>,
     old: Option<OldRead>,
 }
 
@@ -99,6 +97,12 @@ impl Tracker {
             && operation.memory_order().is_some_and(|order| order != MemoryOrder::Plain)
             && !self.is_mixed(operation)
             && operation.object().is_some_and(|object| self.has_messages(object))
+    }
+
+    /// Returns true if an atomic access to an object can complete a race.
+    #[inline]
+    fn may_race(&self, operation: &Operation) -> bool {
+        operation.object().is_some_and(|object| self.objects[object.index()].history.has_plain())
     }
 
     fn has_messages(&self, object: ObjectId) -> bool {
@@ -159,51 +163,63 @@ impl Tracker {
         objects[object.index()].messages.restart(held, released, &mut weak.slots, &mut weak.spare);
     }
 
-    /// Lists the messages that an access may read or follow; returns whether one is missing that was dropped.
-    fn list_candidates(&mut self, thread: ThreadId, object: ObjectId, wants: Wants, orders: Orders) {
+    /// Returns the messages that an access may read or follow, and notes if one is missing that was dropped.
+    #[inline]
+    fn candidates(&mut self, thread: ThreadId, object: ObjectId, wants: Wants, orders: Orders) -> Candidates {
         let messages = &self.objects[object.index()].messages;
-        let view = &self.threads[thread.index()].now.view;
-        let Weak { sequential, candidates, forgot, .. } = &mut *self.weak;
-        let bound = |order: MemoryOrder| {
-            let Some(slot) = messages.slot else { return 0 };
-            let known = view.of(slot);
-            if is_sequential(order) { known.max(sequential.of(slot)) } else { known }
-        };
+        let Some(slot) = messages.slot else { return messages.candidates(wants, 0, 0) };
+        let known = self.threads[thread.index()].now.view.of(slot);
+        let weak = &mut *self.weak;
+        let bound = |order| if is_sequential(order) { known.max(weak.sequential.of(slot)) } else { known };
         let (bound, failing) = (bound(orders.success), bound(orders.failure));
-        messages.candidates(wants, bound, failing, candidates);
-        *forgot |= messages.has_forgotten(bound.min(failing));
+        weak.forgot |= messages.has_forgotten(bound.min(failing));
+        messages.candidates(wants, bound, failing)
     }
 
     /// Lets `thread` read message number `index`. Returns its value.
+    #[inline]
     fn read_message(&mut self, thread: ThreadId, object: ObjectId, index: usize, order: MemoryOrder) -> u128 {
         let clocks = &mut self.threads[thread.index()];
         let messages = &self.objects[object.index()].messages;
         let message = messages.at(index);
-        let taken = if order.acquires() { &mut clocks.now } else { &mut clocks.acquirable };
-        taken.join(&message.released);
+        if !message.is_known(&clocks.now) {
+            let taken = if order.acquires() { &mut clocks.now } else { &mut clocks.acquirable };
+            taken.join(&message.released);
+        }
         if let Some(slot) = messages.slot {
-            clocks.now.view.raise(slot, message.stamp);
+            clocks.now.view.raise(slot, messages.stamp(index));
         }
         message.value
     }
 
-    /// Lets `thread` put a message behind number `index`, which it has read if `reads`. Returns its stamp.
+    /// Lets `thread` put a message behind number `index`, which it has read if `reads`.
+    #[inline]
     fn write_message(
         &mut self,
         (thread, object, step): (ThreadId, ObjectId, u32),
         index: usize,
         order: MemoryOrder,
         reads: bool,
-    ) -> u64 {
+    ) {
         let clocks = &mut self.threads[thread.index()];
         let messages = &mut self.objects[object.index()].messages;
         let weak = &mut *self.weak;
-        let mut released = weak.spare.pop().unwrap_or_default();
-        released.set(if order.releases() { &clocks.now } else { &clocks.fenced });
-        if reads {
-            released.join(&messages.at(index).released);
-        }
-        let message = Message { released, written: Some((thread, step)), ..Message::default() };
+        let own = if order.releases() { &clocks.now } else { &clocks.fenced };
+        // Whoever acquires has joined what it read.
+        let joins_all = reads && order.acquires() && order.releases();
+        let passed_on = if reads && !joins_all { Some(&messages.at(index).released) } else { None };
+        let passed_on = passed_on.filter(|released| !released.is_empty());
+        let released = if own.is_empty() && passed_on.is_none() {
+            Clock::default()
+        } else {
+            let mut released = weak.spare.pop().unwrap_or_default();
+            released.set(own);
+            passed_on.into_iter().for_each(|passed_on| released.join(passed_on));
+            released
+        };
+        let knows_all = passed_on.is_none() || order.acquires();
+        let count = if knows_all { clocks.now.of(thread) } else { u32::MAX };
+        let message = Message { value: 0, released, written: Some((thread, step)), count };
         let stamp = messages.insert(index, message, reads, &mut weak.slots);
         if let Some(slot) = messages.slot {
             clocks.now.view.raise(slot, stamp);
@@ -211,7 +227,6 @@ impl Tracker {
                 weak.sequential.raise(slot, stamp);
             }
         }
-        stamp
     }
 
     /// Executes a sequentially consistent fence, except for acquiring and releasing.
@@ -230,8 +245,9 @@ impl Tracker {
 
     fn count_old_reads(&mut self, thread: ThreadId, operation: &Operation, is_old: bool) {
         let reads = &mut self.threads[thread.index()].old_reads;
-        match reads.iter_mut().find(|(location, _)| *location == operation.location) {
-            Some((_, count)) => *count = if is_old { *count + 1 } else { 0 },
+        match reads.iter().position(|&(location, _)| location == operation.location) {
+            Some(index) if is_old => reads[index].1 += 1,
+            Some(index) => _ = reads.swap_remove(index),
             None if is_old => reads.push((operation.location, 1)),
             None => {}
         }
@@ -270,7 +286,7 @@ impl Engine {
         expected: Option<u128>,
     ) -> Operation {
         let Some(object) = operation.object() else { return operation };
-        let operation = self.strengthen(operation, self.location_name(operation.location));
+        let operation = self.strengthen_here(operation);
         self.races.make_room(thread);
         let (_, shadow) = self.races.parts(thread, object);
         if shadow.messages.newest().is_none_or(|newest| newest.value != held) {
@@ -278,11 +294,13 @@ impl Engine {
         }
         if let Some(expected) = expected {
             let all = &mut self.races.weak.expected;
-            all.resize(all.len().max(thread.index() + 1), 0);
+            if all.len() <= thread.index() {
+                all.resize(thread.index() + 1, 0);
+            }
             all[thread.index()] = expected;
         }
         let sequential = [operation.memory_order(), operation.failure_order()];
-        if sequential.into_iter().flatten().any(is_sequential) {
+        if sequential.contains(&Some(MemoryOrder::SequentiallyConsistent)) {
             operation.on(self.order_object(), Access::Read)
         } else {
             operation
@@ -308,6 +326,15 @@ impl Engine {
     pub fn strengthen(&self, operation: Operation, location: Name) -> Operation {
         let all = self.races.weak.stronger.iter().filter(|stronger| stronger.location == location);
         all.fold(operation, |operation, stronger| operation.strengthened(stronger.order))
+    }
+
+    /// Returns an access or fence in the order that it has in this run, by the engine's names of locations.
+    #[inline]
+    fn strengthen_here(&self, operation: Operation) -> Operation {
+        if !self.has_stronger_orders() {
+            return operation;
+        }
+        self.strengthen(operation, self.location_name(operation.location))
     }
 
     /// Prepares an atomic access to something else than exactly one atomic under weak memory: to a part of one, or to
@@ -346,7 +373,7 @@ impl Engine {
 
     /// Prepares a fence under weak memory, which a thread announces next.
     pub fn prepare_fence(&mut self, operation: Operation) -> Operation {
-        let operation = self.strengthen(operation, self.location_name(operation.location));
+        let operation = self.strengthen_here(operation);
         if operation.memory_order().is_some_and(is_sequential) {
             operation.on(self.order_object(), Access::Write)
         } else {
@@ -390,9 +417,9 @@ impl Engine {
     /// operation. Returns the newest value of the atomic, which the memory has to hold from now on; it is another one if the
     /// write went before others.
     pub fn note_written(&mut self, value: u128) -> u128 {
-        let Some((object, stamp)) = self.races.weak.latest.written else { return value };
+        let Some((object, index)) = self.races.weak.latest.written else { return value };
         let messages = &mut self.races.objects[object.index()].messages;
-        messages.set(stamp, value);
+        messages.set(index, value);
         messages.newest().map_or(value, |newest| newest.value)
     }
 
@@ -413,15 +440,19 @@ impl Engine {
             (true, true) => Wants::Exchange(self.races.weak.expected[thread.index()]),
         };
         let orders = Orders { success, failure: failure.unwrap_or(success) };
-        self.races.list_candidates(thread, object, wants, orders);
-        let choice = self.choose_message(thread, operation, wants, strategy);
-        let index = self.races.weak.candidates[choice];
+        let candidates = self.races.candidates(thread, object, wants, orders);
+        let index = if candidates.count == 1 {
+            self.races.objects[object.index()].messages.len() - 1
+        } else {
+            let choice = self.choose_message(thread, operation, (wants, candidates.count), strategy);
+            self.races.objects[object.index()].messages.nth(&candidates, choice)
+        };
         let mut latest = Latest::default();
         let mut writes = wants != Wants::Read;
         if wants != Wants::Write {
             let messages = &self.races.objects[object.index()].messages;
             let newest = messages.newest()?;
-            let is_old = messages.at(index).stamp != newest.stamp;
+            let is_old = index + 1 != messages.len();
             latest.old = is_old.then_some(OldRead { newest: newest.value, written: newest.written });
             if let Wants::Exchange(expected) = wants {
                 writes = messages.at(index).value == expected;
@@ -433,11 +464,14 @@ impl Engine {
         let step = self.trace.events.len() as u32 - 1;
         if writes {
             let by = (thread, object, step);
-            let stamp = self.races.write_message(by, index, orders.success, wants != Wants::Write);
-            latest.written = Some((object, stamp));
+            self.races.write_message(by, index, orders.success, wants != Wants::Write);
+            let mut index = index + 1;
             if self.races.objects[object.index()].messages.is_long() {
-                self.drop_unread_messages(object);
+                // It may have been dropped itself, if it went before the ones that are kept.
+                let dropped = self.drop_unread_messages(object);
+                index = index.checked_sub(dropped).unwrap_or(usize::MAX);
             }
+            latest.written = Some((object, index));
         }
         self.races.weak.latest = latest;
         let order = if writes || failure.is_none() { orders.success } else { orders.failure };
@@ -446,18 +480,36 @@ impl Engine {
         self.note_atomic(object, access, mark)
     }
 
-    /// Returns which of the candidates an access takes.
+    /// Executes `operation`, the next one of `thread`, which was resumed, if the strategy lets the thread run on and this is
+    /// an atomic access under weak memory. If it returns false, the operation has to be announced.
+    pub fn run_on_weakly(
+        &mut self,
+        thread: ThreadId,
+        operation: Operation,
+        strategy: &mut dyn Strategy,
+    ) -> bool {
+        if !self.runs_on() || !self.races.is_weak_access(&operation) || self.races.may_race(&operation) {
+            return false;
+        }
+        if !self.run_on_with(thread, operation) {
+            return false;
+        }
+        self.races.tick(thread);
+        self.access_weakly(thread, &operation, strategy);
+        true
+    }
+
+    /// Returns which of several candidates an access takes.
     fn choose_message(
         &mut self,
         thread: ThreadId,
         operation: &Operation,
-        wants: Wants,
+        (wants, arity): (Wants, u32),
         strategy: &mut dyn Strategy,
-    ) -> usize {
-        let arity = self.races.weak.candidates.len() as u32;
+    ) -> u32 {
         let patience =
             if self.config.patience > 0 { self.config.patience } else { Config::default().patience };
-        if arity < 2 || wants != Wants::Write && self.races.is_tired(thread, operation, patience) {
+        if wants != Wants::Write && self.races.is_tired(thread, operation, patience) {
             return 0;
         }
         let value = strategy.pick_message(arity);
@@ -465,7 +517,7 @@ impl Engine {
         let step = self.trace.events.len() as u32 - 1;
         self.trace.picks.push(Pick { step, arity, value });
         self.print_outcome(thread, u64::from(value));
-        value as usize
+        value
     }
 
     /// Adds the choice that the latest step of `thread` made among messages in the recorded run, where an engine without them
@@ -476,9 +528,9 @@ impl Engine {
         self.print_outcome(thread, u64::from(value));
     }
 
-    /// Drops the messages of an atomic that no thread can read any more.
+    /// Drops the messages of an atomic that no thread can read any more; returns their number.
     #[cold]
-    fn drop_unread_messages(&mut self, object: ObjectId) {
+    fn drop_unread_messages(&mut self, object: ObjectId) -> usize {
         let slot = self.races.objects[object.index()].messages.slot;
         let known = |(id, thread): (ThreadId, &Thread)| match slot {
             Some(slot) if thread.status != Status::Done => Some(self.known_stamp(id, thread, slot)),
@@ -487,7 +539,9 @@ impl Engine {
         let floor = self.threads.iter().filter_map(known).min().unwrap_or(u64::MAX);
         let Tracker { objects, weak, .. } = &mut self.races;
         let messages = &mut objects[object.index()].messages;
-        weak.forgot |= !messages.drop_unread(floor, &mut weak.slots, &mut weak.spare);
+        let (dropped, is_complete) = messages.drop_unread(floor, &mut weak.slots, &mut weak.spare);
+        weak.forgot |= !is_complete;
+        dropped
     }
 
     /// Returns the stamp of the latest write that `thread` knows, or will know before it does anything.

@@ -48,7 +48,10 @@ impl Runtime {
 
     #[inline(never)] // One copy for all operations.
     fn run_on(&mut self, argument: u64, touches: [Touch; 2], location: LocationId, kind: Kind) -> bool {
-        self.engine.run_on(self.current, Operation { argument, touches, location, kind })
+        let operation = Operation { argument, touches, location, kind };
+        self.engine.run_on(self.current, operation)
+            || self.engine.is_weak()
+                && self.engine.run_on_weakly(self.current, operation, &mut *self.strategy)
     }
 
     /// Announces the next operation of the current thread. Returns the next fiber to run, if it is another
