@@ -7,7 +7,7 @@ use crate::races::Tracker;
 use crate::spin::Turns;
 use crate::strategy::{Choice, Needs, Point, RunSummary, Strategy};
 use crate::threads::{Status, Threads, Wake};
-use raddle_model::{Failure, Kind, Name, ObjectId, Operation, ThreadId, Touch, Trace, Verdict};
+use raddle_model::{Failure, Kind, MemoryModel, Name, ObjectId, Operation, ThreadId, Touch, Trace, Verdict};
 
 /// The next action of the front end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -158,7 +158,8 @@ impl Engine {
         self.ready.clear();
         self.resting.clear();
         self.plain_lockers = 0;
-        self.races.begin(self.config.races, self.config.memory);
+        let memory = if needs.weak_memory { MemoryModel::Weak } else { self.config.memory };
+        self.races.begin(self.config.races, memory);
         self.exit_due = u64::MAX;
         self.trace.exit_last = needs.exit_last || self.config.exit_last;
         self.trace.timeouts_anytime = needs.timeouts_anytime || self.config.timeouts == Timeouts::Anytime;

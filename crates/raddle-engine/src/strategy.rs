@@ -106,6 +106,8 @@ pub struct Needs {
     pub exit_last: bool,
     /// Let timeouts fire at any step, in the run that begins.
     pub timeouts_anytime: bool,
+    /// Let accesses to atomics read old values in the run that begins, as under [`MemoryModel::Weak`](raddle_model::MemoryModel).
+    pub weak_memory: bool,
 }
 
 /// A scheduling point: every thread that can take the next step, with the operation it would execute.

@@ -33,6 +33,9 @@ pub enum LitmusError {
     /// A run failed or did not end.
     #[error("a run of the program ended with {0}")]
     Failed(&'static str),
+    /// The strategy is not in the catalogue.
+    #[error("{0}")]
+    Strategy(String),
     /// It has too many schedules.
     #[error("the program has more than {MOST_RUNS} schedules")]
     TooManyRuns,
@@ -85,7 +88,11 @@ pub fn compare(machine: &Machine, memory: MemoryModel) -> Result<Comparison, Lit
     let registers = registers(program);
     let litmus = translate(program, &registers)?;
     let allowed = axioms::outcomes(&litmus).ok_or(LitmusError::TooLarge)?;
-    let (seen, runs) = explore(machine, memory, &registers)?;
+    let found = explore(machine, memory, "dpor", MOST_RUNS, &registers)?;
+    if found.runs == MOST_RUNS {
+        return Err(LitmusError::TooManyRuns);
+    }
+    let (seen, runs) = (found.outcomes.into_keys().collect::<BTreeSet<_>>(), found.runs);
     let mut outcomes = BTreeMap::new();
     for outcome in allowed.union(&seen) {
         let standing = match (allowed.contains(outcome), seen.contains(outcome)) {
@@ -96,6 +103,20 @@ pub fn compare(machine: &Machine, memory: MemoryModel) -> Result<Comparison, Lit
         outcomes.insert([&outcome.registers[..], &outcome.locations[..]].concat(), standing);
     }
     Ok(Comparison { names: names(program, &registers), outcomes, runs })
+}
+
+/// Runs `machine` up to `runs` times under a strategy, and returns how often each outcome occurs: the values of the registers
+/// and then of the variables.
+pub fn sample(
+    machine: &Machine,
+    memory: MemoryModel,
+    strategy: &str,
+    runs: u64,
+) -> Result<BTreeMap<Vec<i64>, u64>, LitmusError> {
+    let registers = registers(machine.program());
+    let found = explore(machine, memory, strategy, runs, &registers)?;
+    let values = |outcome: Outcome| [outcome.registers, outcome.locations].concat();
+    Ok(found.outcomes.into_iter().map(|(outcome, runs)| (values(outcome), runs)).collect())
 }
 
 /// A local of a thread that runs from the start.
@@ -174,37 +195,45 @@ fn step(instruction: &Instruction, register: &dyn Fn(u16) -> Option<usize>) -> O
     })
 }
 
-/// Returns the outcomes of all runs, and how many were made.
+/// Runs of a program: how often each outcome occurred, and how many there were.
+#[derive(Default)]
+struct Explored {
+    outcomes: BTreeMap<Outcome, u64>,
+    runs: u64,
+}
+
+/// Runs a program until the strategy has no schedule left, but no more than `most` times.
 fn explore(
     machine: &Machine,
     memory: MemoryModel,
+    strategy: &str,
+    most: u64,
     registers: &[Register],
-) -> Result<(BTreeSet<Outcome>, u64), LitmusError> {
+) -> Result<Explored, LitmusError> {
     let mut config = Config::default();
     config.memory = memory;
     let (mut engine, mut machine) = (Engine::new(config), machine.clone());
-    let mut strategy = raddle_strategies::build("dpor").expect("the catalogue has dpor");
-    let (mut seen, mut runs) = (BTreeSet::new(), 0);
-    while strategy.begin(Rng::for_run(0, runs)) == Plan::Run {
+    let mut strategy =
+        raddle_strategies::build(strategy).map_err(|error| LitmusError::Strategy(error.to_string()))?;
+    let mut seen = Explored::default();
+    while seen.runs < most && strategy.begin(Rng::for_run(0, seen.runs)) == Plan::Run {
         run(&mut engine, &mut machine, &mut *strategy);
         let summary = engine.summary();
         match summary.verdict {
             Verdict::Passed => {
                 let read = |&(thread, slot): &Register| machine.local(thread, slot);
                 let registers = registers.iter().map(read).collect();
-                seen.insert(Outcome { registers, locations: machine.shared().to_vec() });
+                let outcome = Outcome { registers, locations: machine.shared().to_vec() };
+                *seen.outcomes.entry(outcome).or_insert(0) += 1;
             }
             Verdict::CutOff => {}
             Verdict::Failed { failure } => return Err(LitmusError::Failed(failure.kind())),
             Verdict::Inconclusive { .. } => return Err(LitmusError::Failed("too many steps")),
         }
         strategy.learn(&summary);
-        runs += 1;
-        if runs == MOST_RUNS {
-            return Err(LitmusError::TooManyRuns);
-        }
+        seen.runs += 1;
     }
-    Ok((seen, runs))
+    Ok(seen)
 }
 
 #[cfg(test)]

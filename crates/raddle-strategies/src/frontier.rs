@@ -100,6 +100,7 @@ impl Frontier {
         location_names: false,
         exit_last: false,
         timeouts_anytime: false,
+        weak_memory: false,
     };
 
     pub(crate) fn new(bound: Option<u32>, cost_of: Cost) -> Frontier {

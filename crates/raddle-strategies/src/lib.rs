@@ -12,6 +12,7 @@ pub mod maple;
 pub mod oos;
 pub mod pct;
 pub mod pct_large;
+pub mod pctwm;
 pub mod pos;
 pub mod random_delay;
 pub mod random_walk;
@@ -35,6 +36,7 @@ pub mod coverage;
 pub mod early_timeouts;
 pub mod exit_last;
 pub mod portfolio;
+pub mod weak_memory;
 
 mod catalogue;
 mod frontier;
@@ -54,6 +56,7 @@ pub const CATALOGUE: &[Entry] = &[
     random_walk::ENTRY,
     pct::ENTRY,
     pct_large::ENTRY,
+    pctwm::ENTRY,
     random_delay::ENTRY,
     rpro::ENTRY,
     basic_pos::ENTRY,
@@ -75,4 +78,5 @@ pub const CATALOGUE: &[Entry] = &[
     conflict_analysis::BY_LOCATION,
     exit_last::ENTRY,
     early_timeouts::ENTRY,
+    weak_memory::ENTRY,
 ];

@@ -35,6 +35,23 @@ pub fn of_programs(early: bool) -> Vec<String> {
     PORTFOLIO.iter().map(of).collect()
 }
 
+/// The strategies of the default portfolio that explore weak memory in some runs of programs with weak memory orders: those
+/// whose runs support no claim, half of all turns. The others keep the runs that a claim is about.
+const WEAK: &[&str] = &["oos", "surw"];
+
+/// Returns the strategies of a default portfolio, some of which explore [weak memory](crate::weak_memory) in some runs.
+pub fn with_weak_memory(specs: &[String]) -> Vec<String> {
+    let of = |spec: &String| {
+        let (wrappers, inner) = spec.rsplit_once(':').filter(|(_, inner)| WEAK.contains(inner)).unzip();
+        match (wrappers, inner.unwrap_or(spec)) {
+            (Some(wrappers), inner) => format!("{wrappers}:weak-memory:{inner}"),
+            (None, inner) if WEAK.contains(&inner) => format!("weak-memory:{inner}"),
+            (None, _) => spec.clone(),
+        }
+    };
+    specs.iter().map(of).collect()
+}
+
 /// Initial shares of the turns.
 const SHARES: [u64; PORTFOLIO.len()] = [6, 2, 4, 1, 1, 1];
 
@@ -303,6 +320,20 @@ mod tests {
         };
         assert!(turns(true) >= 2 * turns(false), "{} and {} turns", turns(true), turns(false));
         assert!(specs.iter().any(|spec| pct_depth(spec).is_some()), "PCT keeps its guarantee");
+    }
+
+    #[test]
+    fn half_of_the_turns_can_be_under_weak_memory() {
+        let plain: Vec<String> = PORTFOLIO.iter().map(|&spec| spec.to_owned()).collect();
+        let mixed = with_weak_memory(&plain);
+        assert_eq!(mixed[..3], ["weak-memory:oos", "weak-memory:surw", "upo"]);
+        for (plain, mixed) in [(&plain, &mixed), (&of_programs(true), &with_weak_memory(&of_programs(true)))]
+        {
+            let inner: Vec<String> = mixed.iter().map(|spec| spec.replace("weak-memory:", "")).collect();
+            assert_eq!(inner, *plain);
+            assert!(mixed.iter().all(|spec| crate::build(spec).is_ok()), "{mixed:?}");
+            assert_eq!(mixed.iter().filter(|spec| spec.contains("weak-memory:")).count(), WEAK.len());
+        }
     }
 
     #[test]

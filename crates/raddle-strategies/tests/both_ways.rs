@@ -1,7 +1,9 @@
 //! Knowledge reaches the next run only through `learn`: a run in a copy that is discarded afterwards gives
 //! the same schedules as a run in the strategy itself.
 
-use raddle_engine::{Engine, MutexKind, Plan, Resource, Rng, Strategy, run};
+use raddle_engine::{
+    Choice, Engine, MutexKind, Needs, Plan, Point, Resource, Rng, RunSummary, Strategy, run,
+};
 use raddle_model::{Event, Kind};
 use raddle_strategies::{CATALOGUE, Family, build};
 use raddle_testkit::{Act, Script, affordable, is_thorough};
@@ -85,6 +87,57 @@ fn a_run_in_a_copy_is_the_same_run() {
             assert!(here == there, "{spec} carries knowledge past `learn` on program {index}");
             assert!(!here.is_empty());
         }
+    }
+}
+
+#[test]
+fn a_run_that_was_not_learnt_from_leaves_nothing() {
+    for spec in specs() {
+        for program in programs() {
+            let mut once = program.clone();
+            let mut strategy = build(&spec).unwrap();
+            let first = schedules(&mut once, &mut *strategy, false);
+            let mut twice = program;
+            let mut strategy = Twice(build(&spec).unwrap(), twice.clone());
+            assert!(first == schedules(&mut twice, &mut strategy, false), "{spec}");
+        }
+    }
+}
+
+/// Executes each run once before, without learning from it.
+struct Twice(Box<dyn Strategy>, Script);
+
+impl Strategy for Twice {
+    fn begin(&mut self, rng: Rng) -> Plan {
+        if self.0.begin(rng.clone()) == Plan::Exhausted {
+            return Plan::Exhausted;
+        }
+        run(&mut Engine::new(Default::default()), &mut self.1, &mut *self.0);
+        self.0.begin(rng)
+    }
+
+    fn choose(&mut self, point: &Point<'_>) -> Choice {
+        self.0.choose(point)
+    }
+
+    fn pick(&mut self, arity: u32) -> u32 {
+        self.0.pick(arity)
+    }
+
+    fn learn(&mut self, run: &RunSummary<'_>) {
+        self.0.learn(run);
+    }
+
+    fn needs(&self) -> Needs {
+        self.0.needs()
+    }
+
+    fn learns(&self) -> bool {
+        self.0.learns()
+    }
+
+    fn fork(&self) -> Box<dyn Strategy> {
+        Box::new(Twice(self.0.fork(), self.1.clone()))
     }
 }
 
