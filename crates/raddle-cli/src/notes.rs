@@ -20,7 +20,10 @@ pub(crate) fn missed_memory(tally: &Tally) -> Option<String> {
 
 /// Returns a note if no run of a search with these settings failed, and weak memory could have let one fail.
 pub(crate) fn unexplored_memory(tally: &Tally, settings: Settings) -> Option<String> {
-    let is_unexplored = tally.has_weak_orders && settings.memory == MemoryModel::Sc && tally.failures == 0;
+    let is_unexplored = tally.has_weak_orders
+        && settings.memory == MemoryModel::Sc
+        && tally.weak_runs == 0
+        && tally.failures == 0;
     is_unexplored.then(|| {
         "the program uses memory orders weaker than seq_cst, and weak memory was not explored; --memory weak explores it".to_owned()
     })

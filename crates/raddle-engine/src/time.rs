@@ -6,7 +6,7 @@
 use crate::objects::Resource;
 use crate::threads::{Status, Thread, Wake};
 use crate::{Engine, Timeouts};
-use raddle_model::{BlockReason, Failure, Kind, Operation, ThreadId, Verdict, Waits};
+use raddle_model::{BlockReason, Failure, Kind, MemoryModel, Operation, ThreadId, Verdict, Waits};
 
 /// Number of steps that the program exit waits for other threads. Those that are not done by then may never
 /// be: a program may exit while some of its threads loop forever.
@@ -69,6 +69,11 @@ impl Engine {
     /// Sets [`Config::timeouts`](crate::Config) for the runs that begin from now on.
     pub fn set_timeouts(&mut self, timeouts: Timeouts) {
         self.config.timeouts = timeouts;
+    }
+
+    /// Sets [`Config::memory`](crate::Config) for the runs that begin from now on.
+    pub fn set_memory(&mut self, memory: MemoryModel) {
+        self.config.memory = memory;
     }
 
     /// Sets [`Config::time_limit`](crate::Config) for the rest of the run and for later runs.

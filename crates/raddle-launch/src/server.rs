@@ -136,6 +136,7 @@ fn made(mut ran: Box<RunResult>) -> FinishedRun<Box<RunResult>> {
         drawn: ran.drawn,
         idle_timeouts: ran.idle_timeouts,
         cut_off: ran.cut_off,
+        weak_memory: ran.weak_memory,
         details: (details != Details::default()).then(|| Box::new(details)),
     };
     FinishedRun { run, failure: ran.trace.is_some().then_some(ran) }

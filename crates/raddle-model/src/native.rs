@@ -307,6 +307,9 @@ pub struct RunResult {
     /// True if an atomic access had a memory order weaker than sequential consistency.
     #[serde(skip_serializing_if = "is_default")]
     pub has_weak_orders: bool,
+    /// True if it was under weak memory.
+    #[serde(skip_serializing_if = "is_default")]
+    pub weak_memory: bool,
     /// The exit status of the program, if it exited.
     #[serde(skip_serializing_if = "is_default")]
     pub status: Option<i32>,

@@ -46,7 +46,11 @@ pub fn summary(report: &NativeRun, front_end: FrontEnd) -> String {
         "{} under {}{}, seed {}: {}, up to {} and {}",
         plural(report.runs, "run"),
         report.strategy,
-        if report.memory == MemoryModel::Weak { " and weak memory" } else { "" },
+        match (report.memory, report.weak_runs) {
+            (MemoryModel::Weak, _) => " and weak memory".to_owned(),
+            (MemoryModel::Sc, 0) => String::new(),
+            (MemoryModel::Sc, runs) => format!(" ({} under weak memory)", plural(runs, "run")),
+        },
         report.seed,
         plural(report.partial_orders, "partial order"),
         plural(report.threads, actor),

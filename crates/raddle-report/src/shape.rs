@@ -105,6 +105,10 @@ fn is_sc(memory: &MemoryModel) -> bool {
     *memory == MemoryModel::Sc
 }
 
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
 /// The output of `raddle run --json`.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct NativeRun {
@@ -113,6 +117,9 @@ pub struct NativeRun {
     /// The memory model of the runs; omitted for `sc`.
     #[serde(skip_serializing_if = "is_sc")]
     pub memory: MemoryModel,
+    /// Complete runs under weak memory; omitted if there are none.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub weak_runs: u64,
     /// The kind of the first failure.
     pub kind: Option<String>,
     /// Complete runs.

@@ -126,6 +126,7 @@ impl LocalWorker {
                 drawn: Pick::drawn(&summary.trace.picks),
                 idle_timeouts: engine.has_idle_timeouts(),
                 cut_off: *summary.verdict == Verdict::CutOff,
+                weak_memory: engine.is_weak(),
                 details: None,
             },
             failure: None,

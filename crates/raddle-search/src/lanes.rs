@@ -69,6 +69,17 @@ impl Lanes {
         Ok(Lanes { lanes: specs.into_iter().map(lane).collect::<Result<_, SpecError>>()?, adapts })
     }
 
+    /// Returns these strategies; some of those of the default portfolio then explore weak memory in some of their runs, if the
+    /// program has weak memory orders.
+    pub fn with_weak_memory(self) -> Result<Lanes, SpecError> {
+        if !self.adapts {
+            return Ok(self);
+        }
+        let lane = |spec: String| Ok(Lane::new(raddle_strategies::build(&spec)?, spec));
+        let specs = portfolio::with_weak_memory(&self.specs());
+        Ok(Lanes { lanes: specs.into_iter().map(lane).collect::<Result<_, SpecError>>()?, ..self })
+    }
+
     /// Returns no strategies, for runs that only follow schedules.
     pub fn none() -> Lanes {
         Lanes { lanes: Vec::new(), adapts: false }

@@ -64,6 +64,8 @@ struct Counts {
     forgot_writes: u64,
     #[serde(default)]
     has_weak_orders: bool,
+    #[serde(default)]
+    weak_runs: u64,
 }
 
 impl Counts {
@@ -90,6 +92,7 @@ impl Counts {
             profiling_error: tally.profiling_error.clone(),
             forgot_writes: tally.forgot_writes,
             has_weak_orders: tally.has_weak_orders,
+            weak_runs: tally.weak_runs,
         }
     }
 
@@ -129,6 +132,7 @@ impl Counts {
             profiling_error: self.profiling_error.clone(),
             forgot_writes: self.forgot_writes,
             has_weak_orders: self.has_weak_orders,
+            weak_runs: self.weak_runs,
             ..Tally::default()
         }
     }

@@ -22,6 +22,9 @@ pub struct Run {
     pub idle_timeouts: bool,
     /// True if its strategy cut it off, because another run covers it.
     pub cut_off: bool,
+    /// True if it was under weak memory.
+    #[serde(skip_serializing_if = "is_false")]
+    pub weak_memory: bool,
     /// Data that few runs have.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub details: Option<Box<Details>>,

@@ -60,6 +60,8 @@ pub struct Tally {
     pub forgot_writes: u64,
     /// True if a run had an atomic access with a memory order weaker than sequential consistency.
     pub has_weak_orders: bool,
+    /// Number of complete runs under weak memory.
+    pub weak_runs: u64,
 }
 
 /// The runs of one strategy.
@@ -108,6 +110,7 @@ impl Tally {
             return;
         }
         self.runs += 1;
+        self.weak_runs += u64::from(run.weak_memory);
         self.rests += run.rests;
         self.idle_timeouts |= run.idle_timeouts;
         self.threads = self.threads.max(run.threads);
@@ -167,6 +170,7 @@ impl Tally {
         self.idle_timeouts |= other.idle_timeouts;
         self.forgot_writes += other.forgot_writes;
         self.has_weak_orders |= other.has_weak_orders;
+        self.weak_runs += other.weak_runs;
         self.threads = self.threads.max(other.threads);
         self.steps = self.steps.max(other.steps);
         self.outside_waits += other.outside_waits;

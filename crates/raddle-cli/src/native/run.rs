@@ -3,7 +3,7 @@
 use super::baseline;
 use super::memory::{self, Memory};
 use super::races;
-use crate::args::{NativeArgs, PointsArg, RacesArg, ThreadsArg};
+use crate::args::{MemoryArg, NativeArgs, PointsArg, RacesArg, ThreadsArg};
 use crate::ci::{Reports, searched};
 use crate::notes::{early_timeouts, in_short, missed_memory, report, unexplored_memory};
 use crate::outcome::Outcome;
@@ -66,7 +66,7 @@ pub(crate) fn run_in(
     let mut reports = Reports::open(&args.search.ci)?;
     let mut memory = Memory::open(args, program)?;
     let known = memory.as_ref().map(Memory::known).unwrap_or_default();
-    let lanes = lanes(args)?;
+    let lanes = lanes(args, program)?;
     let setup = Setup { panics, known, ..setup(args, &lanes, program)? };
     // The order of all runs determines when an iRoot was new.
     let jobs = if looks_for_iroots(args) { 1 } else { args.search.jobs() };
@@ -108,6 +108,7 @@ pub(crate) fn run_in(
     let mut report = report(&tally, args.search.strategy(), args.search.seed());
     report.claims = claims(&tally, &lanes);
     report.memory = setup.settings.memory;
+    report.weak_runs = tally.weak_runs;
     if setup.coverage.is_some() {
         report.coverage = Some(memory::covered(&tally));
     }
@@ -257,8 +258,11 @@ fn program(args: &NativeArgs) -> Result<PathBuf> {
 }
 
 /// Returns the strategies of the command line. To find iRoots, each executes its runs in order.
-fn lanes(args: &NativeArgs) -> Result<Lanes> {
-    let lanes = Lanes::parse(&args.search.strategy(), args.search.portfolio())?;
+fn lanes(args: &NativeArgs, program: &Path) -> Result<Lanes> {
+    let mut lanes = Lanes::parse(&args.search.strategy(), args.search.portfolio())?;
+    if args.memory.wanted()? == MemoryArg::Auto && !raddle_symbols::is_rust(program) {
+        lanes = lanes.with_weak_memory()?;
+    }
     Ok(if looks_for_iroots(args) { lanes.in_order() } else { lanes })
 }
 

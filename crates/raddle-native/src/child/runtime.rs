@@ -14,7 +14,7 @@ use crate::child::values::Values;
 use crate::child::weak::Atomics;
 use crate::platform::modules::Modules;
 use crate::platform::table::Table;
-use raddle_engine::{Engine, Next, Reply, Rng, Strategy};
+use raddle_engine::{Engine, Needs, Next, Reply, Rng, Strategy};
 use raddle_model::native::Points;
 use raddle_model::{Failure, LocationId, Name, ObjectId, ThreadId, mix};
 use std::cell::UnsafeCell;
@@ -188,7 +188,8 @@ impl Runtime {
         modules: &'static Modules,
         handle: u64,
     ) -> Runtime {
-        engine.begin(strategy.needs());
+        // The settings of the engine say whether the run is under weak memory.
+        engine.begin(Needs { weak_memory: false, ..strategy.needs() });
         engine.set_stronger_orders(&*strategy);
         engine.add_thread();
         let mut runtime = Runtime {

@@ -23,7 +23,7 @@ use crate::child::{control, fiber, pool, shared_memory, switching};
 use crate::platform::{huge_pages, raw};
 use raddle_engine::{Follow, Needs, Plan, Replay, Resemble, Rng, Strategy};
 use raddle_model::native::{Answer, Order, RunResult, Setup, Threads};
-use raddle_model::{Pick, ThreadId, Verdict};
+use raddle_model::{MemoryModel, Pick, ThreadId, Verdict};
 use state::{Server, Wanted};
 use wire::Wire;
 
@@ -110,7 +110,10 @@ impl Server {
         if strategy.begin(Rng::for_run(self.setup.seed, run)) == Plan::Exhausted {
             return Some(Answer::Exhausted);
         }
-        let (learns, needs) = (strategy.learns(), strategy.needs());
+        let (learns, mut needs) = (strategy.learns(), strategy.needs());
+        // The server repeats runs, whose choices of weak memory are recorded.
+        let asks_for_weak_memory = std::mem::take(&mut needs.weak_memory);
+        let is_weak = asks_for_weak_memory || self.setup.settings.memory == MemoryModel::Weak;
         let random = if self.lanes[number].learns { 0 } else { run };
         let wants_steps = learns || self.expected.is_some() || self.judges_ends();
         let wanted = if wants_steps { Wanted::Steps } else { Wanted::IfFailing };
@@ -129,12 +132,14 @@ impl Server {
         self.check_end(&mut data);
         let mut ran = self.ran(&data);
         ran.exposed = self.newly_exposed(number);
+        ran.weak_memory = is_weak;
         if trace && ran.kind.is_some() {
             let spec = self.setup.strategies[number].clone();
             self.add_trace(&mut ran, &data, spec, run);
             if let Some(trace) = &mut ran.trace {
                 trace.settings.exit_last |= needs.exit_last;
                 trace.settings.timeouts_anytime |= needs.timeouts_anytime;
+                trace.settings.memory = if is_weak { MemoryModel::Weak } else { MemoryModel::Sc };
             }
         }
         Some(Answer::RunResult(Box::new(ran)))

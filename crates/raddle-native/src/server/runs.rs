@@ -102,6 +102,10 @@ impl Server {
     #[inline(never)]
     fn install(&self, strategy: Box<dyn Strategy>, wanted: Wanted) {
         let mut settings = self.setup.settings;
+        if strategy.needs().weak_memory {
+            settings.memory = MemoryModel::Weak;
+        }
+        let tracks_races = settings.races || settings.memory == MemoryModel::Weak;
         if self.learns {
             // Which memory is shared is not known yet, so that accesses to atomics are missed.
             settings.memory = MemoryModel::Sc;
@@ -110,8 +114,7 @@ impl Server {
         callers::set_modules(self.modules);
         runtime::install(Runtime::new(engine, strategy, self.modules, self.main));
         runtime::with(|runtime| {
-            runtime.accesses.races =
-                self.setup.settings.races || self.setup.settings.memory == MemoryModel::Weak;
+            runtime.accesses.races = tracks_races;
             runtime.wants_steps = wanted != Wanted::IfFailing;
             runtime.values =
                 matches!(wanted, Wanted::Values | Wanted::Details).then(|| Box::new(Values::wanted()));

@@ -4,7 +4,7 @@
 use super::names::Names;
 use crate::events::Place;
 use crate::old_values;
-use raddle_model::{Kind, LocationId, Operation, ThreadId, TraceFile};
+use raddle_model::{FrontEnd, Kind, LocationId, Operation, ThreadId, TraceFile};
 
 /// The maximum number of locations of time-outs.
 const MOST: usize = 3;
@@ -43,7 +43,16 @@ fn is_last(file: &TraceFile, thread: u32, operation: &Operation) -> bool {
 /// Returns the sentence about old values, if the run reads any.
 fn memory(file: &TraceFile) -> Option<String> {
     (!old_values::notes(file).is_empty()).then(|| {
-        "This run assumes weak memory: the orders of its atomic accesses and fences allow the old values that it reads".to_owned()
+        let mut text =
+            "This run assumes weak memory: the orders of its atomic accesses and fences allow the old values that it reads"
+                .to_owned();
+        if file.front_end == FrontEnd::Rust {
+            text.push_str(
+                ". The count of std's Arc is not under control: if only the count forbids an old value, as in a destructor of \
+                 the last owner, use raddle::loom::sync::Arc",
+            );
+        }
+        text
     })
 }
 

@@ -1,6 +1,6 @@
 //! The runs of a check: Rust tests as a target of [`raddle_search`], whose jobs are OS threads.
 
-use super::config::{self, Config};
+use super::config::{self, Config, Memory};
 use super::failure::{Failed, FailureFile};
 use super::freedoms::{self, Freedoms};
 use super::panics;
@@ -10,7 +10,7 @@ use super::turns::{self, Turn};
 use super::verdict::Failure;
 use crate::runtime::{self, Conflict, Runtime};
 use raddle_engine::{Engine, Plan, Rng, Strategy};
-use raddle_model::{Kind, Pick, Verdict};
+use raddle_model::{Kind, MemoryModel, Pick, Verdict};
 use raddle_search::{Budget, FinishedRun, Known, Lanes, Request, Run, Search, Stop, Target, Worker, search};
 use raddle_strategies::portfolio::Turn as Number;
 use std::io;
@@ -71,7 +71,11 @@ impl Check<'_> {
                 let is_set = |flag: &AtomicBool| flag.load(Ordering::Relaxed);
                 let varied = found.tally.idle_timeouts || is_set(&self.leaves_tasks);
                 let mut passed = Passed::of(&found.tally, self.lanes, varied);
-                passed.memory = self.config.memory;
+                passed.memory = match found.tally.weak_runs {
+                    0 => Memory::Sc,
+                    runs if runs == found.tally.runs => Memory::Weak,
+                    _ => Memory::Auto,
+                };
                 passed.has_weak_orders = is_set(&self.has_weak_orders);
                 Ok(passed)
             }
@@ -118,7 +122,15 @@ impl<'a> Target for Tests<'a> {
         }
         let conflict = self.conflict.clone();
         let (check, runtime) = (self.check, Some(runtime));
-        Ok(TestWorker { check, runtime, strategies, conflict, requested: None, watched: false })
+        Ok(TestWorker {
+            check,
+            runtime,
+            strategies,
+            conflict,
+            requested: None,
+            watched: false,
+            begins_weak: None,
+        })
     }
 }
 
@@ -143,6 +155,8 @@ struct TestWorker<'a> {
     requested: Option<Request>,
     /// True if the watchdog observes its runs.
     watched: bool,
+    /// True if the first run of the check names weak memory orders; `None` while that is not known.
+    begins_weak: Option<bool>,
 }
 
 impl Worker for TestWorker<'_> {
@@ -189,16 +203,11 @@ impl TestWorker<'_> {
         runtime: Box<Runtime>,
         request: Request,
     ) -> (Box<Runtime>, Option<FinishedRun<Box<Failed>>>) {
-        let body = Arc::clone(&self.check.test);
         let mut runtime = runtime;
-        let Number { lane, run, .. } = request.turn;
-        let Freedoms { settings, free } = freedoms::of(self.check.config, self.check.lanes.get(lane), run);
-        runtime.engine.set_timeouts(config::engine(settings).timeouts);
-        (runtime.exit_last, runtime.free) = (settings.exit_last, free);
         if !std::mem::replace(&mut self.watched, true) {
             runtime.watch(self.check.name);
         }
-        runtime = runtime::run(runtime, Box::new(move || body()));
+        runtime = self.execute(runtime, request.turn);
         let panics = panics::take();
         if self.conflict.is_met() {
             return (runtime, None);
@@ -221,6 +230,7 @@ impl TestWorker<'_> {
             drawn: Pick::drawn(&summary.trace.picks),
             idle_timeouts: runtime.engine.has_idle_timeouts(),
             cut_off: *summary.verdict == Verdict::CutOff,
+            weak_memory: runtime.engine.is_weak() || self.check.config.memory == Memory::Weak,
             details: None,
         };
         if summary.forgot_writes {
@@ -235,6 +245,59 @@ impl TestWorker<'_> {
             failure = request.trace.then(|| Box::new(self.check.failed(&runtime, panics, request.turn)));
         }
         (runtime, Some(FinishedRun { run, failure }))
+    }
+}
+
+/// Weak memory only where it makes a difference. In a run that names no weak order, weak memory is sequential consistency,
+/// which costs less. So with [`Memory::Weak`] a run of a randomized strategy is sequentially consistent at first, and repeated
+/// if it names such an order; unless the first run of the check named one: then all runs are under weak memory at once. This does not
+/// depend on the number of jobs.
+impl TestWorker<'_> {
+    /// Executes a run under the runtime's strategy, which has begun.
+    fn execute(&mut self, mut runtime: Box<Runtime>, turn: Number) -> Box<Runtime> {
+        let is_tried =
+            self.check.config.memory == Memory::Weak && !self.check.lanes.get(turn.lane).counts_orders;
+        if is_tried && self.begins_weak.is_none() && turn.number > 0 {
+            runtime = self.try_first(runtime);
+        }
+        self.free(&mut runtime, turn.lane, turn.run);
+        if !is_tried || self.begins_weak == Some(true) {
+            return self.execute_under(runtime, self.check.config.settings().memory);
+        }
+        runtime = self.execute_under(runtime, MemoryModel::Sc);
+        self.begins_weak.get_or_insert(runtime.has_weak_orders);
+        if !runtime.has_weak_orders || self.conflict.is_met() {
+            return runtime;
+        }
+        panics::take();
+        runtime.strategy.begin(Rng::for_run(self.check.config.seed, turn.run));
+        self.execute_under(runtime, MemoryModel::Weak)
+    }
+
+    /// Executes the first run of the check, which another job executes too, to see whether it names weak orders.
+    fn try_first(&mut self, mut runtime: Box<Runtime>) -> Box<Runtime> {
+        let mut first = self.check.lanes.get(0).strategy();
+        first.begin(Rng::for_run(self.check.config.seed, 0));
+        std::mem::swap(&mut runtime.strategy, &mut first);
+        self.free(&mut runtime, 0, 0);
+        runtime = self.execute_under(runtime, MemoryModel::Sc);
+        std::mem::swap(&mut runtime.strategy, &mut first);
+        panics::take();
+        self.begins_weak = Some(runtime.has_weak_orders);
+        runtime
+    }
+
+    /// Gives a run its freedoms.
+    fn free(&self, runtime: &mut Runtime, lane: usize, run: u64) {
+        let Freedoms { settings, free } = freedoms::of(self.check.config, self.check.lanes.get(lane), run);
+        runtime.engine.set_timeouts(config::engine(settings).timeouts);
+        (runtime.exit_last, runtime.free) = (settings.exit_last, free);
+    }
+
+    fn execute_under(&self, mut runtime: Box<Runtime>, memory: MemoryModel) -> Box<Runtime> {
+        let body = Arc::clone(&self.check.test);
+        runtime.engine.set_memory(memory);
+        runtime::run(runtime, Box::new(move || body()))
     }
 }
 

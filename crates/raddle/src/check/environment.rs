@@ -44,9 +44,10 @@ impl Overrides {
 
 fn memory() -> Option<Memory> {
     text("RADDLE_MEMORY").map(|text| match &*text {
+        "auto" => Memory::Auto,
         "sc" => Memory::Sc,
         "weak" => Memory::Weak,
-        _ => panic!("RADDLE_MEMORY must be `sc` or `weak`, not `{text}`"),
+        _ => panic!("RADDLE_MEMORY must be `auto`, `sc` or `weak`, not `{text}`"),
     })
 }
 

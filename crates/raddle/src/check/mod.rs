@@ -139,6 +139,10 @@ pub(crate) fn run(
         Some(own) => Ok(Lanes::of(config.strategy.clone(), own)),
         None => Lanes::parse(&config.strategy, Portfolio::Tests),
     };
+    let lanes = lanes.and_then(|lanes| match config.memory {
+        Memory::Auto => lanes.with_weak_memory(),
+        Memory::Sc | Memory::Weak => Ok(lanes),
+    });
     let lanes = match lanes {
         Ok(lanes) => lanes,
         Err(error) if environment.strategy.is_some() => panic!("RADDLE_STRATEGY: {error}"),

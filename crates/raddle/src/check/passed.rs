@@ -38,8 +38,10 @@ pub struct Passed {
     /// True if a thread slept or waited with a time limit, and time limits could not fire at any moment in
     /// every run.
     pub has_time_limits: bool,
-    /// The memory model that the runs explored.
+    /// The memory model that the runs explored; [`Memory::Auto`] if [some](Passed::weak_runs) were under weak memory.
     pub memory: Memory,
+    /// The number of runs under weak memory.
+    pub weak_runs: u64,
     /// True if an atomic access or a fence had an order weaker than `SeqCst`. Under [`Memory::Sc`], behavior that only such an
     /// order allows was not explored.
     pub has_weak_orders: bool,
@@ -86,7 +88,7 @@ impl Passed {
         let mut line = format!(
             "raddle: `{name}` passed {}{}: {about}{}, {}, at most {} a run; {}",
             plural(self.runs, "run"),
-            if self.memory == Memory::Weak { " under weak memory" } else { "" },
+            self.under_weak_memory(),
             plural(self.partial_orders as u64, "partial order"),
             plural(self.threads, "thread"),
             plural(self.steps, "step"),
@@ -112,6 +114,15 @@ impl Passed {
         line
     }
 
+    /// Returns the words for the memory model behind the number of runs.
+    fn under_weak_memory(&self) -> String {
+        match self.memory {
+            Memory::Weak => " under weak memory".to_owned(),
+            Memory::Auto if self.weak_runs > 0 => format!(" ({} under weak memory)", count(self.weak_runs)),
+            Memory::Auto | Memory::Sc => String::new(),
+        }
+    }
+
     /// Returns the summary of a search without failures. `varied`: its runs had different
     /// [freedoms](super::freedoms) with time limits and tasks. Then no claim about every partial order holds,
     /// because some of the runs could not have had all of them.
@@ -126,6 +137,7 @@ impl Passed {
         Passed {
             has_time_limits: tally.idle_timeouts,
             memory: Memory::Sc,
+            weak_runs: tally.weak_runs,
             has_weak_orders: false,
             runs: tally.runs,
             cut_off: tally.cut_off,
@@ -150,8 +162,12 @@ impl Display for Passed {
         if let Some(left) = claim_text::exhaustion(&self.claims) {
             write!(f, ", and {left}")?;
         }
-        if self.memory == Memory::Weak {
-            write!(f, ", under weak memory")?;
+        match self.memory {
+            Memory::Weak => write!(f, ", under weak memory")?,
+            Memory::Auto if self.weak_runs > 0 => {
+                write!(f, ", {} under weak memory", plural(self.weak_runs, "run"))?;
+            }
+            Memory::Auto | Memory::Sc => {}
         }
         write!(f, "\nat most {} threads and {} steps a run", self.threads, count(self.steps))?;
         if self.inconclusive > 0 {

@@ -4,8 +4,8 @@ use super::freedoms::FREE;
 use super::panics::Panic;
 use crate::runtime::Runtime;
 use raddle_model::{
-    Environment, Failure, FrontEnd, LocationId, NO_LOCATION, ObjectId, SEQUENTIAL_ORDER, Settings, ThreadId,
-    TraceFile, TraceStep, Verdict,
+    Environment, Failure, FrontEnd, LocationId, MemoryModel, NO_LOCATION, ObjectId, SEQUENTIAL_ORDER,
+    Settings, ThreadId, TraceFile, TraceStep, Verdict,
 };
 use std::collections::BTreeMap;
 
@@ -53,7 +53,11 @@ pub(super) fn record(runtime: &Runtime, panics: &[Panic], origin: Origin<'_>) ->
             (LEAKED.to_owned(), i64::from(origin.fail_on_leaked_threads)),
             (FREE.to_owned(), runtime.free as i64),
         ],
-        settings: Settings { timeouts_anytime: summary.trace.timeouts_anytime, ..origin.settings },
+        settings: Settings {
+            timeouts_anytime: summary.trace.timeouts_anytime,
+            memory: if runtime.engine.is_weak() { MemoryModel::Weak } else { MemoryModel::Sc },
+            ..origin.settings
+        },
         strategy: origin.strategy.to_owned(),
         seed: origin.seed,
         run: origin.run,

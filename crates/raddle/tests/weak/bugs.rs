@@ -6,13 +6,15 @@ use raddle::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use raddle::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering, fence};
 use raddle::{Config, Memory, check_with, hint, thread};
 
-/// Checks that the default finds a failure under weak memory and none under sequential consistency, where the failure is not
-/// a data race, and that it finds none in the correct version in 10,000 runs.
+/// Checks that the default finds a failure, by itself and if all runs are under weak memory, and none under sequential
+/// consistency, where the failure is not a data race, and that it finds none in the correct version in 10,000 runs.
 #[track_caller]
 fn found(only_weak: bool, wrong: fn(), right: fn()) {
     let weak = Config::new().with_memory(Memory::Weak).without_failure_files().with_minimize(false);
     let weak = weak.with_explain(false);
     assert!(check_with(&weak, wrong).is_err(), "the bug is not found");
+    let auto = weak.clone().with_memory(Memory::Auto);
+    assert!(check_with(&auto, wrong).is_err(), "the bug is not found by default");
     let sc = weak.clone().with_memory(Memory::Sc);
     assert!(!only_weak || check_with(&sc, wrong).is_ok(), "sequential consistency has the bug too");
     if let Err(failed) = check_with(&weak.with_runs(10_000), right) {
@@ -474,4 +476,50 @@ fn rwlock(unlock: Ordering) {
 #[test]
 fn rwlock_with_relaxed_unlock() {
     found(true, || rwlock(Relaxed), || rwlock(Release));
+}
+
+/// Loom weakens accesses in `SeqCst` (tokio-rs/loom, issue 180), so that it fails these programs.
+#[test]
+fn loom_models_of_sequentially_consistent_programs_pass() {
+    use raddle::loom::sync::Arc;
+    use raddle::loom::sync::atomic::AtomicU32;
+    use raddle::loom::{model, thread};
+    // Store buffering.
+    model(|| {
+        let shared = Arc::new([AtomicU32::new(0), AtomicU32::new(0)]);
+        let other = Arc::clone(&shared);
+        let enter = |shared: &[AtomicU32; 2], me: usize| {
+            shared[me].store(1, SeqCst);
+            shared[1 - me].load(SeqCst)
+        };
+        let thread = thread::spawn(move || enter(&other, 1));
+        let mine = enter(&shared, 0);
+        assert!(mine + thread.join().unwrap() > 0, "both have read 0");
+    });
+    // Independent reads of independent writes.
+    model(|| {
+        let shared = Arc::new([AtomicU32::new(0), AtomicU32::new(0)]);
+        let with = |shared: &Arc<[AtomicU32; 2]>| Arc::clone(shared);
+        let (one, two, reader) = (with(&shared), with(&shared), with(&shared));
+        let writers =
+            [thread::spawn(move || one[0].store(1, SeqCst)), thread::spawn(move || two[1].store(1, SeqCst))];
+        let reader = thread::spawn(move || (reader[0].load(SeqCst), reader[1].load(SeqCst)));
+        let mine = (shared[1].load(SeqCst), shared[0].load(SeqCst));
+        let other = reader.join().unwrap();
+        writers.into_iter().for_each(|writer| writer.join().unwrap());
+        assert!((mine, other) != ((1, 0), (1, 0)), "the readers disagree on the order of the writes");
+    });
+    // The same accesses relaxed, with fences.
+    model(|| {
+        let shared = Arc::new([AtomicU32::new(0), AtomicU32::new(0)]);
+        let other = Arc::clone(&shared);
+        let enter = |shared: &[AtomicU32; 2], me: usize| {
+            shared[me].store(1, Relaxed);
+            raddle::loom::sync::atomic::fence(SeqCst);
+            shared[1 - me].load(Relaxed)
+        };
+        let thread = thread::spawn(move || enter(&other, 1));
+        let mine = enter(&shared, 0);
+        assert!(mine + thread.join().unwrap() > 0, "both have read 0");
+    });
 }

@@ -2,8 +2,8 @@
 
 use raddle::sync::Arc;
 use raddle::sync::atomic::Ordering::{Acquire, Relaxed, SeqCst};
-use raddle::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU128, fence};
-use raddle::{Config, Memory, ReplayError, check_with, thread, try_replay};
+use raddle::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU128, Ordering, fence};
+use raddle::{Config, FailureFile, Memory, ReplayError, check_with, thread, try_replay};
 use std::path::PathBuf;
 
 fn weak() -> Config {
@@ -54,9 +54,42 @@ fn a_failure_is_recorded_with_its_model_and_repeated_exactly() {
 }
 
 #[test]
-fn sequential_consistency_is_the_default_and_names_what_it_leaves_out() {
-    assert_eq!(Config::default().memory, Memory::Sc);
-    let passed = check_with(&Config::new(), message).unwrap();
+fn by_default_programs_with_weak_orders_have_runs_under_weak_memory() {
+    assert_eq!(Config::default().memory, Memory::Auto);
+    let config = Config::new().with_failures(folder("default"));
+    let failed = check_with(&config, message).unwrap_err();
+    assert!(failed.strategy.starts_with("weak-memory:"), "{}", failed.strategy);
+    let text = failed.to_string();
+    assert!(text.contains("This run assumes weak memory"), "{text}");
+    let FailureFile::At(file) = failed.file.clone() else { panic!("it is recorded") };
+    assert!(std::fs::read_to_string(&file).unwrap().contains("\"weak\""));
+    assert!(matches!(try_replay(message, &file), Err(ReplayError::Failed(_))));
+    let right = |order: Ordering| {
+        move || {
+            let shared = Arc::new(AtomicU32::new(0));
+            let other = Arc::clone(&shared);
+            let writer = thread::spawn(move || other.store(7, order));
+            shared.load(SeqCst);
+            writer.join().unwrap();
+        }
+    };
+    let passed = check_with(&Config::new(), right(Relaxed)).unwrap();
+    // A quarter: half of half of the turns.
+    assert!((150..350).contains(&passed.weak_runs), "{}", passed.weak_runs);
+    assert!(
+        passed.memory == Memory::Auto && passed.to_string().contains("runs under weak memory"),
+        "{passed}"
+    );
+    let passed = check_with(&Config::new(), right(SeqCst)).unwrap();
+    assert_eq!((passed.weak_runs, passed.memory, passed.has_weak_orders), (0, Memory::Sc, false));
+    // Only the default portfolio mixes.
+    let passed = check_with(&Config::new().with_strategy("pos"), right(Relaxed)).unwrap();
+    assert_eq!((passed.weak_runs, passed.memory, passed.has_weak_orders), (0, Memory::Sc, true));
+}
+
+#[test]
+fn sequential_consistency_names_what_it_leaves_out() {
+    let passed = check_with(&Config::new().with_memory(Memory::Sc), message).unwrap();
     assert!(passed.has_weak_orders && passed.memory == Memory::Sc);
     let ordered = || {
         let shared = Arc::new(AtomicU32::new(0));
