@@ -39,7 +39,9 @@ fn check(config: &Config, name: &str, right: bool) -> Result<raddle::Passed, Box
 fn find(name: &str, strategy: &str) {
     for seed in 1..=20 {
         let mut config = config();
-        if strategy != "default" {
+        if strategy == "default" {
+            config.memory = Memory::Auto;
+        } else {
             config.strategy = strategy.to_owned();
         }
         (config.seed, config.runs) = (seed, 1_000_000);

@@ -57,9 +57,11 @@ fn classic_bugs_are_found_and_right_versions_pass() {
     for source in names {
         let name = source.file_stem().and_then(|name| name.to_str()).expect("a name is UTF-8");
         let wrong = build(&format!("weak_{name}"), "cc", &source, &[]);
-        let report = run(&wrong, &["--memory", "weak", "./program"]);
-        assert_eq!(report["kind"], "assertion", "{name}: {report}");
-        replays(&wrong, &report, 3);
+        for memory in ["weak", "auto"] {
+            let report = run(&wrong, &["--memory", memory, "./program"]);
+            assert_eq!(report["kind"], "assertion", "{name}, {memory}: {report}");
+            replays(&wrong, &report, 3);
+        }
         let report = run(&wrong, &["--runs", "300", "--memory", "sc", "./program"]);
         assert_eq!(report["verdict"], "passed", "{name}: {report}");
         let right = build(&format!("weak_{name}_right"), "cc", &source, &["-DRIGHT"]);
@@ -70,4 +72,20 @@ fn classic_bugs_are_found_and_right_versions_pass() {
             "{name}: {report}"
         );
     }
+}
+
+/// By default, a quarter of the runs are under weak memory if the program has orders below `seq_cst`, and none otherwise.
+#[test]
+fn some_runs_are_weak_by_default() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../benchmarks/weak/message_passing.c");
+    let right = build("weak_by_default", "cc", &source, &["-DRIGHT"]);
+    let report = run(&right, &["--runs", "400", "./program"]);
+    assert_eq!(report["verdict"], "passed", "{report}");
+    let weak = report["weak_runs"].as_u64().unwrap_or(0);
+    assert!((50..150).contains(&weak), "{report}");
+    let output = raddle(&right, &["run", "--runs", "400", "./program"]);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(text.contains(&format!("({weak} runs under weak memory)")), "{text}");
+    let report = run(&right, &["--runs", "100", "-s", "pos", "./program"]);
+    assert_eq!((&report["verdict"], &report["weak_runs"]), (&"passed".into(), &serde_json::Value::Null));
 }
