@@ -37,6 +37,7 @@ mod step;
 mod strategy;
 mod threads;
 mod time;
+mod wrapped;
 
 pub use beginning::Beginning;
 pub use census::Census;
@@ -53,3 +54,4 @@ pub use replay::{Divergence, Replay};
 pub use resemble::Resemble;
 pub use rng::Rng;
 pub use strategy::{Choice, Needs, Plan, Point, RunSummary, SmallPoint, Strategy};
+pub use wrapped::{Wrapped, Wrapper};

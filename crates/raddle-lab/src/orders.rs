@@ -1,7 +1,7 @@
 //! Lists the partial orders of a sample, each with one schedule.
 
-use raddle_engine::{Choice, Needs, Plan, Point, Rng, RunSummary, Strategy};
-use raddle_model::{Ledger, Verdict};
+use raddle_engine::{RunSummary, Strategy, Wrapped, Wrapper};
+use raddle_model::Verdict;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -26,7 +26,7 @@ impl SeenOrders {
     /// Wraps `strategy` so that its complete runs are listed here. Its schedules stay the same; its runs are
     /// executed in order.
     pub fn watch(&self, strategy: Box<dyn Strategy>) -> Box<dyn Strategy> {
-        Box::new(Watched { inner: strategy, seen: self.clone() })
+        Box::new(Wrapped::new(strategy, self.clone()))
     }
 
     /// Returns the list and leaves an empty one.
@@ -49,54 +49,13 @@ impl SeenOrders {
     }
 }
 
-struct Watched {
-    inner: Box<dyn Strategy>,
-    seen: SeenOrders,
-}
-
-impl Strategy for Watched {
-    fn begin(&mut self, rng: Rng) -> Plan {
-        self.inner.begin(rng)
+impl Wrapper for SeenOrders {
+    fn learn(&mut self, inner: &mut dyn Strategy, run: &RunSummary<'_>) {
+        inner.learn(run);
+        self.count(run);
     }
 
-    fn choose(&mut self, point: &Point<'_>) -> Choice {
-        self.inner.choose(point)
-    }
-
-    fn pick(&mut self, arity: u32) -> u32 {
-        self.inner.pick(arity)
-    }
-
-    fn pick_message(&mut self, arity: u32) -> u32 {
-        self.inner.pick_message(arity)
-    }
-
-    fn learn(&mut self, run: &RunSummary<'_>) {
-        self.inner.learn(run);
-        self.seen.count(run);
-    }
-
-    fn needs(&self) -> Needs {
-        self.inner.needs()
-    }
-
-    fn learns(&self) -> bool {
+    fn learns(&self, _inner: bool) -> bool {
         true
-    }
-
-    fn space(&self) -> Option<f64> {
-        self.inner.space()
-    }
-
-    fn ledger(&self) -> Option<&Ledger> {
-        self.inner.ledger()
-    }
-
-    fn recall(&mut self, known: &Ledger) {
-        self.inner.recall(known);
-    }
-
-    fn fork(&self) -> Box<dyn Strategy> {
-        Box::new(Watched { inner: self.inner.fork(), seen: self.seen.clone() })
     }
 }

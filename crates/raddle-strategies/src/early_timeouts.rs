@@ -11,7 +11,7 @@
 //! Test: `half_of_the_runs_let_sleepers_overtake`.
 
 use crate::catalogue::{Build, Capabilities, Entry, Family};
-use crate::some_runs::{Change, SomeRuns};
+use crate::some_runs::Change;
 use raddle_model::mix;
 
 /// The catalogue entry.
@@ -25,7 +25,7 @@ pub(crate) const ENTRY: Entry = Entry {
     capabilities: Capabilities::NONE,
     build: Build::Around(|inner| {
         let change = if inner.learns() { LEARNING } else { CHANGE };
-        SomeRuns::boxed(inner, change)
+        change.around(inner)
     }),
 };
 

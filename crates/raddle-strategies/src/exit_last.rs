@@ -9,7 +9,7 @@
 //! its probability for the unmodified program. Test: `three_of_four_runs_wait`.
 
 use crate::catalogue::{Build, Capabilities, Entry, Family};
-use crate::some_runs::{Change, SomeRuns};
+use crate::some_runs::Change;
 
 /// The catalogue entry.
 pub(crate) const ENTRY: Entry = Entry {
@@ -20,7 +20,7 @@ pub(crate) const ENTRY: Entry = Entry {
     source: "Raddle",
     guarantee: "the inner strategy's in a quarter of the runs; in the others for the program whose exit waits",
     capabilities: Capabilities::NONE,
-    build: Build::Around(|inner| SomeRuns::boxed(inner, CHANGE)),
+    build: Build::Around(|inner| CHANGE.around(inner)),
 };
 
 /// One in this many runs lets the program exit at any step.

@@ -4,7 +4,7 @@ use raddle_engine::{Engine, Plan, Resource, Rng, Strategy, explore};
 use raddle_idioms::{WINDOW, observe};
 use raddle_model::{IRoot, Idiom, Kind, Ledger, Standing};
 use raddle_strategies::build;
-use raddle_strategies::coverage::Coverage;
+use raddle_strategies::coverage::coverage;
 use raddle_testkit::{
     Act, Script, affordable, affordable_searches, every_schedule, is_thorough, locked, spawning, straight,
 };
@@ -22,7 +22,7 @@ fn possible(program: &Script) -> BTreeSet<IRoot> {
 
 /// Returns the ledger after `runs` runs, and the number of exposed iRoots after each.
 fn explored(program: &Script, spec: &str, runs: u64) -> (Ledger, Vec<u64>) {
-    let mut strategy = Coverage::new(build(spec).unwrap(), WINDOW);
+    let mut strategy = coverage(build(spec).unwrap(), WINDOW);
     let mut engine = Engine::new(Default::default());
     let mut curve = Vec::new();
     let mut program = program.clone();

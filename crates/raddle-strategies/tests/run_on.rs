@@ -1,43 +1,20 @@
 //! A strategy that lets a thread run on chooses the same schedules as one that is asked before every step.
 
-use raddle_engine::{Choice, Config, Engine, Needs, Plan, Point, Program, Rng, RunSummary, Strategy, run};
+use raddle_engine::{Choice, Config, Engine, Point, Program, Rng, Strategy, Wrapped, Wrapper, run};
 use raddle_model::{Event, Verdict};
 use raddle_strategies::build;
 use raddle_testkit::{Script, affordable, is_thorough, locked, mixed, spawning, straight};
 
-/// A strategy that is asked before every step.
-struct StepByStep(Box<dyn Strategy>);
+/// Asks a strategy before every step.
+#[derive(Clone)]
+struct StepByStep;
 
-impl Strategy for StepByStep {
-    fn begin(&mut self, rng: Rng) -> Plan {
-        self.0.begin(rng)
-    }
-
-    fn choose(&mut self, point: &Point<'_>) -> Choice {
-        match self.0.choose(point) {
+impl Wrapper for StepByStep {
+    fn choose(&mut self, inner: &mut dyn Strategy, point: &Point<'_>) -> Choice {
+        match inner.choose(point) {
             Choice::RunOn(thread, _) => Choice::Run(thread),
             choice => choice,
         }
-    }
-
-    fn pick(&mut self, arity: u32) -> u32 {
-        self.0.pick(arity)
-    }
-
-    fn learn(&mut self, run: &RunSummary<'_>) {
-        self.0.learn(run);
-    }
-
-    fn needs(&self) -> Needs {
-        self.0.needs()
-    }
-
-    fn learns(&self) -> bool {
-        self.0.learns()
-    }
-
-    fn fork(&self) -> Box<dyn Strategy> {
-        Box::new(StepByStep(self.0.fork()))
     }
 }
 
@@ -72,43 +49,24 @@ fn running_on_changes_no_schedule() {
         let mut config = Config::default();
         config.step_limit = if number % 3 == 0 { 9 } else { 1_000 };
         for spec in ["random-walk", "pct:depth=1", "pct:depth=3,steps=12", "pct:depth=4", "pos"] {
-            let mut free = Counting(build(spec).unwrap(), 0);
-            let mut bound = StepByStep(build(spec).unwrap());
+            let mut free = Wrapped::new(build(spec).unwrap(), Counting(0));
+            let mut bound = Wrapped::new(build(spec).unwrap(), StepByStep);
             let wanted = outcomes(&mut program, &mut bound, config);
             let steps: usize = wanted.iter().map(|(events, ..)| events.len()).sum();
             assert_eq!(outcomes(&mut program, &mut free, config), wanted, "{spec}, program {number}");
-            ran_on += steps - free.1;
+            ran_on += steps - free.wrapper().0;
         }
     }
     assert!(!is_thorough() || ran_on > 10_000, "only {ran_on} steps were made without a choice");
 }
 
 /// Counts choices.
-struct Counting(Box<dyn Strategy>, usize);
+#[derive(Clone)]
+struct Counting(usize);
 
-impl Strategy for Counting {
-    fn begin(&mut self, rng: Rng) -> Plan {
-        self.0.begin(rng)
-    }
-
-    fn choose(&mut self, point: &Point<'_>) -> Choice {
-        self.1 += 1;
-        self.0.choose(point)
-    }
-
-    fn pick(&mut self, arity: u32) -> u32 {
-        self.0.pick(arity)
-    }
-
-    fn learn(&mut self, run: &RunSummary<'_>) {
-        self.0.learn(run);
-    }
-
-    fn learns(&self) -> bool {
-        self.0.learns()
-    }
-
-    fn fork(&self) -> Box<dyn Strategy> {
-        Box::new(Counting(self.0.fork(), self.1))
+impl Wrapper for Counting {
+    fn choose(&mut self, inner: &mut dyn Strategy, point: &Point<'_>) -> Choice {
+        self.0 += 1;
+        inner.choose(point)
     }
 }

@@ -128,9 +128,8 @@ fn specs(args: &RunArgs) -> Vec<String> {
 /// that.
 fn lanes(spec: &str, args: &RunArgs, orders: &SeenOrders) -> Result<Lanes> {
     let lanes = Lanes::parse(spec, Portfolio::Programs)?;
-    let covered = |strategy| -> Box<dyn Strategy> {
-        Box::new(raddle_strategies::coverage::Coverage::new(strategy, WINDOW))
-    };
+    let covered =
+        |strategy| -> Box<dyn Strategy> { Box::new(raddle_strategies::coverage::coverage(strategy, WINDOW)) };
     Ok(match args {
         RunArgs { coverage: true, .. } => lanes.wrapped(covered),
         RunArgs { orders: true, .. } => lanes.wrapped(|strategy| orders.watch(strategy)),

@@ -11,7 +11,7 @@ use crate::platform::raw;
 use raddle_engine::{Engine, Strategy};
 use raddle_model::native::{Answer, Setup};
 use raddle_model::{IRoot, Ledger, MemoryModel, Name, Settings};
-use raddle_strategies::coverage::Coverage;
+use raddle_strategies::coverage::coverage;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The server.
@@ -87,7 +87,7 @@ impl Server {
                 Ok(mut strategy) => {
                     lanes.push(Lane::new(strategy.learns(), &setup.known));
                     if let Some(window) = setup.coverage {
-                        strategy = Box::new(Coverage::new(strategy, window));
+                        strategy = Box::new(coverage(strategy, window));
                     }
                     strategy.recall(&setup.known);
                     strategies.push(Some(strategy));

@@ -129,7 +129,7 @@ fn execute(
         check_config.seed = seed.unwrap_or(check_config.seed);
         let inner =
             raddle_strategies::build(&check_config.strategy).unwrap_or_else(|error| panic!("{error}"));
-        let passed = run(&check_config, native::Limited::boxed(inner, limits))?;
+        let passed = run(&check_config, limits.around(inner))?;
         let has_depth = raddle_strategies::pct_depth(&check_config.strategy).is_some();
         let alone = passed.runs > 0 && passed.threads < 2 && has_depth;
         assert!(!alone, "test closure did not exercise any concurrency");

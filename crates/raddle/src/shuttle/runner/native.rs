@@ -1,7 +1,7 @@
 //! Raddle's strategies with Shuttle's limits.
 
 use crate::shuttle::{labels, rand};
-use raddle_engine::{Choice, Needs, Plan, Point, Rng, RunSummary, Strategy};
+use raddle_engine::{Choice, Plan, Point, Rng, Strategy, Wrapped, Wrapper};
 use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -43,28 +43,23 @@ impl Limits {
     }
 }
 
-/// A strategy whose runs are ended by limits.
-pub(super) struct Limited {
-    inner: Box<dyn Strategy>,
-    limits: Limits,
-}
-
-impl Limited {
-    pub(super) fn boxed(inner: Box<dyn Strategy>, limits: Limits) -> Box<dyn Strategy> {
-        Box::new(Limited { inner, limits })
+impl Limits {
+    /// Ends the runs of `inner` by these limits.
+    pub(super) fn around(self, inner: Box<dyn Strategy>) -> Box<dyn Strategy> {
+        Box::new(Wrapped::new(inner, self))
     }
 }
 
-impl Strategy for Limited {
-    fn begin(&mut self, rng: Rng) -> Plan {
-        if self.limits.begin() == Plan::Exhausted { Plan::Exhausted } else { self.inner.begin(rng) }
+impl Wrapper for Limits {
+    fn begin(&mut self, inner: &mut dyn Strategy, rng: Rng) -> Plan {
+        if Limits::begin(self) == Plan::Exhausted { Plan::Exhausted } else { inner.begin(rng) }
     }
 
-    fn choose(&mut self, point: &Point<'_>) -> Choice {
-        match self.limits.left(point) {
+    fn choose(&mut self, inner: &mut dyn Strategy, point: &Point<'_>) -> Choice {
+        match self.left(point) {
             0 => Choice::CutOff,
-            u64::MAX => self.inner.choose(point),
-            left => match self.inner.choose(point) {
+            u64::MAX => inner.choose(point),
+            left => match inner.choose(point) {
                 Choice::RunOn(thread, more) => {
                     Choice::RunOn(thread, more.min(u32::try_from(left - 1).unwrap_or(u32::MAX)))
                 }
@@ -73,32 +68,8 @@ impl Strategy for Limited {
         }
     }
 
-    fn pick(&mut self, arity: u32) -> u32 {
-        self.inner.pick(arity)
-    }
-
-    fn pick_message(&mut self, arity: u32) -> u32 {
-        self.inner.pick_message(arity)
-    }
-
-    fn learn(&mut self, run: &RunSummary<'_>) {
-        self.inner.learn(run);
-    }
-
-    fn needs(&self) -> Needs {
-        self.inner.needs()
-    }
-
     /// Always true: all runs execute on the OS thread of the runner.
-    fn learns(&self) -> bool {
+    fn learns(&self, _inner: bool) -> bool {
         true
-    }
-
-    fn space(&self) -> Option<f64> {
-        self.inner.space()
-    }
-
-    fn fork(&self) -> Box<dyn Strategy> {
-        Limited::boxed(self.inner.fork(), self.limits.clone())
     }
 }
