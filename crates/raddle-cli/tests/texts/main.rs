@@ -142,17 +142,29 @@ fn help() {
     check("help");
 }
 
-/// A new command needs a transcript of its help.
+/// The areas of transcripts.
+const AREAS: [&str; 8] = ["help", "mistakes", "lab", "run", "failure", "tools", "cargo", "beam"];
+
+/// A new command needs a transcript of its help, and one in which it is used.
 #[test]
-fn every_command_has_its_help() {
+fn every_command_has_its_help_and_is_used() {
     let files = transcripts("help");
     let names: Vec<String> = files
         .iter()
         .map(|file| file.file_stem().expect("it has a name").to_string_lossy().into_owned())
         .collect();
+    let read = |file: &PathBuf| std::fs::read_to_string(file).expect("a transcript is UTF-8");
+    let used: Vec<String> =
+        AREAS[1..].iter().flat_map(|area| transcripts(area)).map(|file| read(&file)).collect();
+    let used: Vec<&str> = used.iter().flat_map(|text| commands(text).0).collect();
     for (file, name) in files.iter().zip(&names) {
-        let text = std::fs::read_to_string(file).expect("a transcript is UTF-8");
-        let listed = text.split_once("Commands:\n").map_or("", |(_, rest)| rest);
+        let text = read(file);
+        let Some((_, listed)) = text.split_once("Commands:\n") else {
+            let words = name.replace('-', " ").replace("raddle cargo", "cargo raddle");
+            let is_used = used.iter().any(|command| format!("{command} ").contains(&format!("{words} ")));
+            assert!(is_used, "no transcript in tests/golden uses `{words}`");
+            continue;
+        };
         let listed = listed.lines().take_while(|line| line.starts_with("  "));
         for command in listed.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help")
         {
