@@ -10,6 +10,7 @@
 pub mod handle;
 pub mod locations;
 pub mod natives;
+mod printed;
 pub mod record;
 pub mod requests;
 pub mod rounds;

@@ -6,11 +6,11 @@
 //! switch is one message.
 
 use crate::locations::Locations;
+use crate::printed::Printed;
 use raddle_engine::{Config, Divergence, Engine, Next, Plan, Replay, Reply, Resource, Rng, Strategy};
 use raddle_model::{
     Access, Event, Failure, Kind, LocationId, Name, ObjectId, Operation, Pick, ThreadId, Touch, Verdict, mix,
 };
-
 use std::collections::BTreeMap;
 
 /// The next action of the calling process.
@@ -93,26 +93,9 @@ pub struct Session<P> {
     chosen: u32,
     /// The number of interruptions of actors that did nothing for long.
     interruptions: u64,
-    /// The end of the output of the program in this run, or somewhat more.
-    printed: String,
+    printed: Printed,
     /// The internal error, if any.
     broken: Option<String>,
-}
-
-/// The maximum length of the output that is kept.
-const MOST_PRINTED: usize = 64 << 10;
-
-/// Returns the end of a text that is too long, from the beginning of a line if there is one.
-fn end(text: &str) -> &str {
-    if text.len() <= MOST_PRINTED {
-        return text;
-    }
-    let mut from = text.len() - MOST_PRINTED;
-    while !text.is_char_boundary(from) {
-        from += 1;
-    }
-    let end = &text[from..];
-    end.split_once('\n').map_or(end, |(_, lines)| if lines.is_empty() { end } else { lines })
 }
 
 impl<P: Copy> Session<P> {
@@ -146,7 +129,7 @@ impl<P: Copy> Session<P> {
             holds: true,
             chosen: 0,
             interruptions: 0,
-            printed: String::new(),
+            printed: Printed::default(),
             broken: None,
         }
     }
@@ -505,16 +488,12 @@ impl<P: Copy> Session<P> {
 
     /// Records output of the program.
     pub fn print(&mut self, text: &str) {
-        self.printed.push_str(text);
-        // Not each time, so that long texts are not moved repeatedly.
-        if self.printed.len() > 2 * MOST_PRINTED {
-            self.printed = end(&self.printed).to_owned();
-        }
+        self.printed.push(text);
     }
 
     /// Returns the output of the program in this run, truncated to its end.
     pub fn printed(&self) -> &str {
-        end(&self.printed)
+        self.printed.text()
     }
 
     /// Records an internal error; the run is inconclusive.
