@@ -20,7 +20,7 @@ pub(crate) use bench::BenchArgs;
 pub(crate) use cargo::{CargoCommand, CargoDoctorArgs, CargoInitArgs, CargoRunArgs, CargoTestArgs};
 pub(crate) use ci::CiArgs;
 pub(crate) use coverage::{CoverageArgs, StoreArgs};
-pub(crate) use failure::{ExplainArgs, MinimizeArgs, ReplayArgs};
+pub(crate) use failure::{ExplainArgs, MinimizeArgs, OpenArgs, ReplayArgs};
 pub(crate) use lab::{BoundArgs, LabCommand, LitmusArgs, MicroArgs, RunArgs, StrideArgs};
 pub(crate) use memory::{Memory as MemoryArg, MemoryArgs};
 pub(crate) use native::{BaselineArg, NativeArgs, PointsArg, RacesArg, ThreadsArg};

@@ -28,7 +28,7 @@ pub(crate) const IDIOMS: [&str; 6] = [
 
 pub(crate) fn run(args: &ExplainArgs) -> Result<Outcome> {
     let shown = shown(&args.file);
-    let file = recorded(&args.file, &args.pa, args.trust)?;
+    let file = recorded(&args.file, &args.open)?;
     let effort = Effort { executions: args.runs, samples: args.samples, depth: true, near: false };
     let (run, found, sources) = search(&file, shown, effort, args.time)?;
     let text = if args.json { json(&run, &found, effort) } else { text_of(&run, &found, effort, &sources) };

@@ -16,7 +16,7 @@ use std::path::PathBuf;
 
 pub(crate) fn run(args: &MinimizeArgs) -> Result<Outcome> {
     let shown = shown(&args.file);
-    let file = recorded(&args.file, &args.pa, args.trust)?;
+    let file = recorded(&args.file, &args.open)?;
     if file.verdict.failure().is_none() {
         bail!("{shown}: the recorded run passed; only a failing run is made smaller");
     }

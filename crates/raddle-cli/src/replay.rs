@@ -24,7 +24,7 @@ pub(crate) fn run(args: &ReplayArgs, width: usize) -> Result<Outcome> {
         return suite_of(args, &files);
     }
     let shown = shown(path);
-    let file = recorded(path, &args.pa, args.trust)?;
+    let file = recorded(path, &args.open)?;
     let threads = native::threads(args.threads);
     if args.gdb {
         ensure!(

@@ -1,6 +1,6 @@
 //! `raddle report`.
 
-use crate::args::{FormatArg, ReportArgs};
+use crate::args::{FormatArg, OpenArgs, ReportArgs};
 use crate::explain;
 use crate::input::{failure, shown};
 use crate::outcome::Outcome;
@@ -36,7 +36,11 @@ const SOURCES: &[&str] = &[
 pub(crate) fn run(args: &ReportArgs, width: usize) -> Result<Outcome> {
     let shown = shown(&args.file);
     let format = format(args)?;
-    let file = if args.explain { recorded(&args.file, &[], args.trust)? } else { failure(&args.file)? };
+    let file = if args.explain {
+        recorded(&args.file, &OpenArgs { trust: args.trust, pa: Vec::new() })?
+    } else {
+        failure(&args.file)?
+    };
     let mut report = tell(args, &file, shown);
     let text = match format {
         FormatArg::Html => {

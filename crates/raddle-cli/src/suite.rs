@@ -75,7 +75,7 @@ pub(crate) fn files(named: &[String]) -> Result<Vec<String>> {
 
 /// Replays one file. Returns the result, and the run if it fails.
 fn replayed(args: &ReplayArgs, name: &str) -> Result<(SuiteFile, Option<TraceFile>)> {
-    let file = recorded(name, &args.pa, args.trust)?;
+    let file = recorded(name, &args.open)?;
     let mut subject = open(&file, name, native::threads(args.threads))?;
     let exact = subject.replay(&file)?;
     let end = |run: &TraceFile| run.verdict.failure().map(|failure| failure.kind());

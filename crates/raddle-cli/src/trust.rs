@@ -4,6 +4,7 @@
 //! `raddle_search::is_signed`. Any other file starts nothing without `--trust`: its arguments, variables and
 //! paths may be hostile even if the program is the user's own.
 
+use crate::args::OpenArgs;
 use crate::input::{failure, shown};
 use crate::terminal::printable;
 use anyhow::{Result, bail};
@@ -11,14 +12,14 @@ use raddle_launch::beam;
 use raddle_model::{Environment, FrontEnd, TraceFile};
 use std::fmt::Write as _;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-/// Reads a failure file whose program is going to run, with Erlang modules in `pa` if there are any. Refuses
-/// a foreign file unless the user trusts it, and prints what is going to run.
-pub(crate) fn recorded(path: &str, pa: &[PathBuf], trusts: bool) -> Result<TraceFile> {
+/// Reads a failure file whose program is going to run. Refuses a foreign file unless the user trusts it, and prints
+/// what is going to run.
+pub(crate) fn recorded(path: &str, open: &OpenArgs) -> Result<TraceFile> {
     let (file, shown) = (failure(path)?, shown(path));
-    admit(&file, shown, trusts)?;
-    let file = beam::moved(file, pa, shown)?;
+    admit(&file, shown, open.trust)?;
+    let file = beam::moved(file, &open.pa, shown)?;
     announce(&file);
     Ok(file)
 }

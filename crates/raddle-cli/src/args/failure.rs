@@ -8,6 +8,17 @@ use clap::Args;
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// How the program of a failure file is found, and whether it may run.
+#[derive(Args)]
+pub(crate) struct OpenArgs {
+    /// The directory with the modules of an Erlang test, if it has moved
+    #[arg(long, value_name = "DIR")]
+    pub(crate) pa: Vec<PathBuf>,
+    /// Run the program of a file that you did not record on this machine
+    #[arg(long)]
+    pub(crate) trust: bool,
+}
+
 #[derive(Args)]
 #[command(after_help = "\
 Example:
@@ -45,12 +56,8 @@ pub(crate) struct ReplayArgs {
     /// Run a pthreads program under gdb
     #[arg(long, conflicts_with_all = ["json", "junit", "sarif", "github"])]
     pub(crate) gdb: bool,
-    /// The directory with the modules of an Erlang test, if it has moved
-    #[arg(long, value_name = "DIR")]
-    pub(crate) pa: Vec<PathBuf>,
-    /// Run the program of a file that you did not record on this machine
-    #[arg(long)]
-    pub(crate) trust: bool,
+    #[command(flatten)]
+    pub(crate) open: OpenArgs,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -86,12 +93,8 @@ pub(crate) struct MinimizeArgs {
     /// Stop starting new runs after this long, such as 30s or 5m
     #[arg(long, value_name = "T", default_value = "60s", value_parser = duration)]
     pub(crate) time: Duration,
-    /// The directory with the modules of an Erlang test, if it has moved
-    #[arg(long, value_name = "DIR")]
-    pub(crate) pa: Vec<PathBuf>,
-    /// Run the program of a file that you did not record on this machine
-    #[arg(long)]
-    pub(crate) trust: bool,
+    #[command(flatten)]
+    pub(crate) open: OpenArgs,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -119,12 +122,8 @@ pub(crate) struct ExplainArgs {
     /// Random schedules with which each set of orderings is tried
     #[arg(long, value_name = "N", default_value = "100", value_parser = whole)]
     pub(crate) samples: u64,
-    /// The directory with the modules of an Erlang test, if it has moved
-    #[arg(long, value_name = "DIR")]
-    pub(crate) pa: Vec<PathBuf>,
-    /// Run the program of a file that you did not record on this machine
-    #[arg(long)]
-    pub(crate) trust: bool,
+    #[command(flatten)]
+    pub(crate) open: OpenArgs,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
