@@ -1,6 +1,6 @@
 //! The tests and programs of a cargo workspace, built with hooks.
 //!
-//! Cargo builds a crate with the flags of [`raddle_cc::rust`] into a separate target directory ([`build`]). The
+//! Cargo builds a crate with the flags of [`raddle_cc::rust`] into a separate target directory ([`build()`]). The
 //! native runtime can control the resulting programs; each test is one, with its own arguments ([`list`],
 //! [`arguments`]).
 

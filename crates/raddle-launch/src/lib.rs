@@ -2,7 +2,7 @@
 //!
 //! A [`server::Server`] is such a process: a pthreads program with the native runtime inside ([`native`]), an Erlang
 //! VM ([`beam`]) or the binary of a Rust test ([`rust`]). [`server::Remote`] makes it a worker of a search. A
-//! [`Subject`] is the program of a failure file, restarted to replay, minimize and explain its run; [`open`] starts
+//! [`Subject`] is the program of a failure file, restarted to replay, minimize and explain its run; [`open()`] starts
 //! the right one, and [`Keep`] records a new failure. The crate contains the native runtime and the Erlang
 //! application as files, which `build.rs` builds.
 
