@@ -181,7 +181,7 @@ const _: () = {
     while index < Kind::ALL.len() {
         let (kind, memory) = (Kind::ALL[index], Kind::ALL[index].row().memory);
         assert!(kind as usize == index, "the list of kinds is not in order");
-        assert!(kind.is_memory() == !matches!(memory, Memory::None), "memory kinds come first");
+        assert!(kind.is_memory() != matches!(memory, Memory::None), "memory kinds come first");
         assert!(kind.writes_memory() == memory.writes(), "kinds that write memory follow those that do not");
         index += 1;
     }
