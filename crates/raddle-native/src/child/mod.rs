@@ -1,6 +1,7 @@
 //! Code that runs in the child of the fork server, which executes one run of the program.
 
 pub(crate) mod accesses;
+pub(crate) mod atomics;
 pub(crate) mod callers;
 pub(crate) mod control;
 pub(crate) mod crash;

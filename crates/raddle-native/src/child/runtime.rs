@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "one OS thread shares a static with itself")]
 
 use crate::child::accesses::Accesses;
+use crate::child::atomics::Atomics;
 use crate::child::fiber::Fiber;
 use crate::child::halt::Halt;
 use crate::child::heap::{Action, Heap};
@@ -11,7 +12,6 @@ use crate::child::shared_memory;
 use crate::child::stack::{Callers, Extent};
 use crate::child::timer_file::TimerFile;
 use crate::child::values::Values;
-use crate::child::weak::Atomics;
 use crate::platform::modules::Modules;
 use crate::platform::table::Table;
 use raddle_engine::{Engine, Needs, Next, Reply, Rng, Strategy};

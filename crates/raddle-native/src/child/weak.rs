@@ -8,37 +8,9 @@
 
 use crate::child::objects::Class;
 use crate::child::runtime::{Runtime, with};
-use raddle_model::{MemoryOrder, ObjectId, Operation, ThreadId};
-use std::collections::BTreeMap;
+use raddle_model::{MemoryOrder, Operation};
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64};
-
-/// The atomics of a run.
-#[derive(Default)]
-pub(crate) struct Atomics {
-    /// By address: the object, and its size in bytes.
-    known: BTreeMap<usize, (ObjectId, usize)>,
-    /// The addresses of futexes.
-    futexes: Vec<usize>,
-    /// Per thread: the address of the atomic that it accessed last.
-    latest: Vec<usize>,
-}
-
-impl Atomics {
-    /// Records that there is a futex at an address.
-    pub(crate) fn watch(&mut self, address: usize) {
-        if !self.futexes.contains(&address) {
-            self.futexes.push(address);
-        }
-    }
-
-    fn note_access(&mut self, thread: ThreadId, address: usize) {
-        if self.latest.len() <= thread.index() {
-            self.latest.resize(thread.index() + 1, 0);
-        }
-        self.latest[thread.index()] = address;
-    }
-}
 
 /// An operation that is to be announced.
 pub(crate) struct Prepared {
