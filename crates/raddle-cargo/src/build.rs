@@ -48,21 +48,26 @@ pub enum Wanted {
 }
 
 /// Runs `cargo WORDS OPTIONS` with hooks in everything except build scripts and macros, and returns the built
-/// programs. The options select packages, features and the profile.
+/// programs. The options select packages, features and the profile. If `with_std`, the standard library has hooks too.
 pub fn build(
     workspace: &Workspace,
     hooks: Hooks,
     words: &[String],
     options: &[OsString],
     wanted: Wanted,
+    with_std: bool,
 ) -> Result<Vec<Binary>> {
-    let flags = Flags::new(hooks)?;
+    let mut flags = Flags::new(hooks)?;
+    let mut target = workspace.target.clone();
+    if with_std {
+        flags = flags.with_standard_library()?;
+        target.push("std");
+    }
     let here = std::env::current_dir().context("there is no current folder")?;
     let mut command = cargo();
     command.args(words);
     command.args(["--message-format", "json-render-diagnostics", "--target", TARGET, "--target-dir"]);
-    command.arg(&workspace.target);
-    command.args(options);
+    command.arg(target).args(flags.arguments).args(options);
     command.env(VARIABLE, flags.encoded(&here, TARGET)).envs(flags.environment.iter().copied());
     let mut process =
         command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().context("cannot start cargo")?;

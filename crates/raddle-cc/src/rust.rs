@@ -4,8 +4,11 @@
 //! runtime. The stable compiler accepts passes by name, though, and LLVM's options: one marks all functions
 //! for instrumentation, the others are the passes. None of that is guaranteed by the compiler; `cargo raddle
 //! doctor` reports when it stops working.
+//!
+//! The precompiled standard library has no hooks. A build of it from its sources with the same flags has: cargo's
+//! `-Zbuild-std`, for which `RUSTC_BOOTSTRAP` is set.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use cargo_platform::{Cfg, Platform};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -24,6 +27,22 @@ const PRECISE: [&str; 2] =
     ["-Cllvm-args=-tsan-instrument-read-before-write=1", "-Cllvm-args=-tsan-instrument-func-entry-exit=0"];
 const PASSES: [&str; 2] =
     ["-Cpasses=forceattrs tsan-module tsan", "-Cllvm-args=-force-attribute=sanitize_thread"];
+/// The linker defines this symbol in a program whose standard library has hooks.
+const STANDARD: &str = "raddle_hooks_in_std";
+/// Builds it with few optimizations in the profile that has none for the program: its checks are not what is tested.
+const BUILT: [&str; 9] = [
+    "-Zbuild-std",
+    "--config=profile.dev.package.std.opt-level=1",
+    "--config=profile.dev.package.std.debug-assertions=false",
+    "--config=profile.dev.package.core.opt-level=1",
+    "--config=profile.dev.package.core.debug-assertions=false",
+    "--config=profile.dev.package.alloc.opt-level=1",
+    "--config=profile.dev.package.alloc.debug-assertions=false",
+    "--config=profile.dev.package.test.opt-level=1",
+    "--config=profile.dev.package.test.debug-assertions=false",
+];
+/// Allows cargo's and the compiler's own unstable options.
+const UNSTABLE: (&str, &str) = ("RUSTC_BOOTSTRAP", "1");
 const SANITIZER: [&str; 3] =
     ["-Zsanitizer=thread", "-Zexternal-clangrt", "-Cunsafe-allow-abi-mismatch=sanitizer"];
 
@@ -42,6 +61,8 @@ pub struct Flags {
     pub flags: Vec<String>,
     /// Variables of the compiler's environment.
     pub environment: &'static [(&'static str, &'static str)],
+    /// Arguments of cargo.
+    pub arguments: &'static [&'static str],
 }
 
 impl Flags {
@@ -52,10 +73,27 @@ impl Flags {
         let library = library.to_str().context("the path of the hooks' library is no text")?;
         let (own, environment): (&[&str], &[_]) = match hooks {
             Hooks::Passes => (&PASSES, &[]),
-            Hooks::Sanitizer => (&SANITIZER, &[("RUSTC_BOOTSTRAP", "1")]),
+            Hooks::Sanitizer => (&SANITIZER, &[UNSTABLE]),
         };
         let fixed = own.iter().chain(&PRECISE).chain(&READABLE).map(|&flag| flag.to_owned());
-        Ok(Flags { flags: fixed.chain([format!("-Clink-arg={library}")]).collect(), environment })
+        let flags = fixed.chain([format!("-Clink-arg={library}")]).collect();
+        Ok(Flags { flags, environment, arguments: &[] })
+    }
+
+    /// Lets cargo build the standard library with hooks too. Its sources must be there.
+    pub fn with_standard_library(mut self) -> Result<Flags> {
+        let sysroot = asked(rustc().args(["--print", "sysroot"]))?;
+        let sources = Path::new(sysroot.trim()).join("lib/rustlib/src/rust/library/Cargo.lock");
+        ensure!(
+            sources.is_file(),
+            "the sources of Rust's standard library are not installed: it is built with hooks, so that accesses to atomics in it \
+             are seen\n\
+             help: install them with `rustup component add rust-src`"
+        );
+        self.flags.push(format!("-Clink-arg=-Wl,--defsym={STANDARD}=0"));
+        self.environment = &[UNSTABLE];
+        self.arguments = &BUILT;
+        Ok(self)
     }
 
     /// Returns the value of [`VARIABLE`]: the user's flags for crates in `folder`, and these.
@@ -64,6 +102,11 @@ impl Flags {
         flags.extend(self.flags.iter().cloned());
         flags.join(SEPARATOR)
     }
+}
+
+/// Returns true if the standard library of a program, whose file has these contents, has hooks.
+pub fn has_hooks_in_std(program: &[u8]) -> bool {
+    program.windows(STANDARD.len()).any(|window| window == STANDARD.as_bytes())
 }
 
 /// Returns the flags that cargo would use without Raddle, from the first source that it reads. Conditions

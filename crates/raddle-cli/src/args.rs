@@ -22,7 +22,7 @@ pub(crate) use ci::CiArgs;
 pub(crate) use coverage::{CoverageArgs, StoreArgs};
 pub(crate) use failure::{ExplainArgs, MinimizeArgs, OpenArgs, ReplayArgs};
 pub(crate) use lab::{BoundArgs, LabCommand, LitmusArgs, MicroArgs, RunArgs, StrideArgs};
-pub(crate) use memory::{Memory as MemoryArg, MemoryArgs};
+pub(crate) use memory::Memory as MemoryArg;
 pub(crate) use native::{BaselineArg, NativeArgs, PointsArg, RacesArg, ThreadsArg};
 pub(crate) use report::{FormatArg, ReportArgs};
 pub(crate) use search::{STRATEGY, SearchArgs, cores, one_run};

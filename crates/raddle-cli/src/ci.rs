@@ -124,6 +124,7 @@ pub(crate) fn searched(suite: &str, name: String, report: &NativeRun) -> CargoTe
         exhausted: report.exhausted,
         strategy: report.strategy.clone(),
         seed: report.seed,
+        memory: report.memory,
         claims: report.claims.clone(),
         kind: report.kind.clone(),
         message: report.message.clone(),

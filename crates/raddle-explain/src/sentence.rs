@@ -94,7 +94,11 @@ pub fn too_weak(run: &TraceFile, repair: &Repair) -> Option<[String; 2]> {
     let all = listed(repair.changes.iter().map(weak));
     let mut own: Vec<String> = repair.changes.iter().map(own).collect();
     let mut wanted: Vec<String> = repair.changes.iter().map(|&(_, order)| spelled(order)).collect();
-    [&mut own, &mut wanted].into_iter().for_each(Vec::dedup);
+    for orders in [&mut own, &mut wanted] {
+        if orders.iter().all(|order| *order == orders[0]) {
+            orders.truncate(1);
+        }
+    }
     let verb = if repair.changes.len() == 1 { "is" } else { "are" };
     let respectively = |orders: &[String]| if orders.len() > 1 { ", respectively," } else { "" };
     let (own_order, wanted_order) = (respectively(&own), respectively(&wanted));

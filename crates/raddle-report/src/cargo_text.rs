@@ -3,6 +3,7 @@
 use crate::claim_text::{exhaustion, unless_exhausted};
 use crate::shape::{CargoTest, CargoTests, TestStatus};
 use crate::text::{count, plural};
+use raddle_model::MemoryModel;
 use std::fmt::Write;
 
 /// The beginning of a continuation line.
@@ -50,6 +51,9 @@ pub fn test(test: &CargoTest, colours: bool) -> String {
 /// Returns the number of runs and partial orders.
 fn runs(test: &CargoTest) -> String {
     let mut out = format!("{}, {}", plural(test.runs, "run"), plural(test.partial_orders, "partial order"));
+    if test.memory == MemoryModel::Weak {
+        out.push_str(" under weak memory");
+    }
     if let Some(left) = exhaustion(&test.claims) {
         let _ = write!(out, "; {left}");
     }

@@ -1,5 +1,6 @@
 //! The arguments of `cargo raddle`.
 
+use super::memory::MemoryArgs;
 use super::search::SearchArgs;
 use super::values::duration;
 use clap::{Args, Subcommand, ValueEnum};
@@ -60,6 +61,9 @@ pub(crate) struct BuildArgs {
     /// How the compiler inserts hooks; see `cargo raddle doctor`
     #[arg(long, value_enum, default_value_t = HooksArg::Passes)]
     pub(crate) hooks: HooksArg,
+    /// Build the standard library with hooks, as --memory weak does. Needs the component rust-src
+    #[arg(long)]
+    pub(crate) build_std: bool,
 }
 
 impl BuildArgs {
@@ -150,12 +154,17 @@ pub(crate) struct CargoTestArgs {
     pub(crate) build: BuildArgs,
     #[command(flatten)]
     pub(crate) search: SearchArgs,
+    #[command(flatten)]
+    pub(crate) memory: MemoryArgs,
     /// Abandon a run that has not ended after this long
     #[arg(long, value_name = "T", default_value = "20s", value_parser = duration)]
     pub(crate) run_time: Duration,
     /// Time budget for all tests together, such as 30s or 5m, shared equally; tests that finish early leave their time to the others
     #[arg(long, value_name = "T", conflicts_with = "time", value_parser = duration)]
     pub(crate) budget: Option<Duration>,
+    /// Fail a run that has a data race. Implies --build-std
+    #[arg(long)]
+    pub(crate) fail_on_race: bool,
     /// Report a test that cannot be controlled as failed
     #[arg(long)]
     pub(crate) strict: bool,
@@ -194,6 +203,8 @@ pub(crate) struct CargoRunArgs {
     pub(crate) build: BuildArgs,
     #[command(flatten)]
     pub(crate) search: SearchArgs,
+    #[command(flatten)]
+    pub(crate) memory: MemoryArgs,
     /// Abandon a run that has not ended after this long
     #[arg(long, value_name = "T", default_value = "20s", value_parser = duration)]
     pub(crate) run_time: Duration,

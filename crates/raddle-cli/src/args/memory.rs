@@ -32,9 +32,6 @@ impl Memory {
 }
 
 impl MemoryArgs {
-    /// Sequential consistency, whatever the variable says.
-    pub(crate) const SC: MemoryArgs = MemoryArgs { memory: Some(Memory::Always(MemoryModel::Sc)) };
-
     /// Returns the memory model of runs whose strategy does not ask for another one.
     pub(crate) fn model(&self) -> anyhow::Result<MemoryModel> {
         Ok(match self.wanted()? {

@@ -1,10 +1,10 @@
 //! `cargo raddle run`.
 
-use crate::args::{CargoRunArgs, MemoryArgs, NativeArgs, PointsArg, RacesArg, StoreArgs, ThreadsArg};
+use crate::args::{CargoRunArgs, NativeArgs, PointsArg, RacesArg, StoreArgs, ThreadsArg};
 use crate::outcome::Outcome;
 use anyhow::{Context, Result, bail, ensure};
 use raddle_cargo::{Wanted, Workspace, build};
-use raddle_model::Environment;
+use raddle_model::{Environment, MemoryModel};
 
 pub(super) fn run(args: &CargoRunArgs, width: usize) -> Result<Outcome> {
     let workspace = Workspace::find(args.build.manifest_path.as_deref())?;
@@ -14,8 +14,10 @@ pub(super) fn run(args: &CargoRunArgs, width: usize) -> Result<Outcome> {
         (None, Some(example)) => words.extend(["--example".to_owned(), example.clone()]),
         (None, None) => words.push("--bins".to_owned()),
     }
+    let with_std = args.build.build_std || args.memory.model()? == MemoryModel::Weak;
+    let options = args.build.words();
     let mut binaries =
-        build(&workspace, args.build.hooks.into(), &words, &args.build.words(), Wanted::Programs)?;
+        build(&workspace, args.build.hooks.into(), &words, &options, Wanted::Programs, with_std)?;
     ensure!(!binaries.is_empty(), "the package has no program; --example names an example of it");
     if binaries.len() > 1 && binaries.iter().any(|binary| binary.is_default) {
         binaries.retain(|binary| binary.is_default);
@@ -29,11 +31,11 @@ pub(super) fn run(args: &CargoRunArgs, width: usize) -> Result<Outcome> {
     let path = binary.path.to_str().context("the program's path is no text")?.to_owned();
     let native = NativeArgs {
         search: args.search.clone(),
-        memory: MemoryArgs::SC,
+        memory: args.memory.clone(),
         baseline: None,
         points: PointsArg::Shared,
-        // The standard library has no hooks, so its orderings would be missing.
-        races: RacesArg::Off,
+        // Orderings of a standard library without hooks would be missing.
+        races: if with_std { RacesArg::Report } else { RacesArg::Off },
         threads: ThreadsArg::Fibers,
         callers: true,
         coverage: false,

@@ -14,7 +14,7 @@ use raddle_launch::native::{self, Native};
 use raddle_launch::server::NotControllable;
 use raddle_launch::{Keep, Kept, Output, Subject};
 use raddle_model::native::{Setup, Threads};
-use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Environment, TraceFile};
+use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Environment, MemoryModel, TraceFile};
 use raddle_report::run_text::verdict;
 use raddle_report::shape::{self, CargoTest, CargoTests, MissedBug, TestStatus};
 use raddle_report::{cargo_text, search_text};
@@ -41,15 +41,19 @@ pub(super) fn run(args: &CargoTestArgs, width: usize) -> Result<Outcome> {
     let all = ["--tests".to_owned()];
     let chosen = if targets.is_empty() { &all[..] } else { &targets[..] };
     let words = [&["test".to_owned(), "--no-run".to_owned()][..], chosen].concat();
+    let memory = args.memory.model()?;
+    // Without hooks in the standard library most data races would be false alarms.
+    let with_std = args.build.build_std || args.fail_on_race || memory == MemoryModel::Weak;
+    let options = args.build.words();
     let binaries =
-        cargo::build(&workspace, args.build.hooks.into(), &words, &args.build.words(), Wanted::Tests)?;
+        cargo::build(&workspace, args.build.hooks.into(), &words, &options, Wanted::Tests, with_std)?;
     let folder = args.record.clone().unwrap_or_else(|| workspace.target.join("failures"));
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let begun = now();
     // Cargo runs them only for libraries, and only if no target is selected.
     let has_documentation = targets.is_empty() && binaries.iter().any(|binary| !binary.name.contains("::"));
     let (all, others) = (CargoTests::default(), Vec::new());
-    let mut session = Session { args, width, folder, reports, all, others, has_documentation };
+    let mut session = Session { args, memory, width, folder, reports, all, others, has_documentation };
     let ended = session.all_of(&binaries, &workspace, &selection).and_then(|()| session.has_any());
     session.all.seconds = seconds(begun);
     session.finish(ended)
@@ -82,6 +86,7 @@ fn seconds(begun: Instant) -> f64 {
 /// The tests of one call.
 struct Session<'a> {
     args: &'a CargoTestArgs,
+    memory: MemoryModel,
     width: usize,
     /// The folder of failing runs.
     folder: PathBuf,
@@ -263,6 +268,7 @@ impl Session<'_> {
             test: test.name.clone(),
             strategy: budget.strategy.clone(),
             seed: budget.seed,
+            memory: self.memory,
             ..CargoTest::default()
         };
         let (mut report, mut failing) = (String::new(), None);
@@ -307,8 +313,12 @@ impl Session<'_> {
     }
 
     fn setup(&self, name: &str, lanes: &Lanes, budget: &Budget) -> Setup {
-        let settings =
-            raddle_model::Settings { step_limit: budget.step_limit, ..self.args.search.settings() };
+        let settings = raddle_model::Settings {
+            step_limit: budget.step_limit,
+            memory: self.memory,
+            races: self.args.fail_on_race,
+            ..self.args.search.settings()
+        };
         Setup {
             fail_on_exit: true,
             panics: Some(name.to_owned()),

@@ -12,7 +12,8 @@ use crate::show;
 use anyhow::{Context, Result, ensure};
 use raddle_cc::Source;
 use raddle_launch::native::{
-    self, Found, Native, Program, find, is_instrumented, library_access, namer, trace_file, uses_openmp,
+    self, Found, Native, Program, find, has_hooks_in_std, is_instrumented, library_access, namer, trace_file,
+    uses_openmp,
 };
 use raddle_launch::{Keep, Kept, Output, Subject};
 use raddle_model::native::{Points, Setup, Threads};
@@ -77,12 +78,14 @@ pub(crate) fn run_in(
         progress.note(&|| in_short(&seen, &setup.strategies));
     };
     let target = Native::new(&words, environment, &setup)?;
-    // Rust's standard library and those of OpenMP are not instrumented, so many orderings of accesses are
+    // The precompiled standard library of Rust and those of OpenMP are not instrumented, so many orderings of accesses are
     // invisible: a lock that was taken in its slow path, a message through a channel, the end of a parallel
     // region. Races would mostly be false alarms.
     let is_rust = raddle_symbols::is_rust(program);
+    let has_unseen_std = is_rust && !has_hooks_in_std(program)?;
     let uses_openmp = uses_openmp(program)?;
-    let may_look = args.races == RacesArg::Report && !is_rust && !uses_openmp && is_instrumented(program)?;
+    let may_look =
+        args.races == RacesArg::Report && !has_unseen_std && !uses_openmp && is_instrumented(program)?;
     let (budget, further) = races::split(budget, may_look);
     let begun = now();
     let Found { tally, first, lost, .. } = target.search(&lanes, budget, jobs, &watch)?;
@@ -141,7 +144,7 @@ pub(crate) fn run_in(
             )
         }));
     }
-    if is_rust && tally.kinds.contains_key(races::KIND) {
+    if has_unseen_std && tally.kinds.contains_key(races::KIND) {
         notes.push(FALSE_RACES.to_owned());
     }
     if uses_openmp && tally.kinds.contains_key(races::KIND) {
@@ -273,10 +276,10 @@ fn looks_for_iroots(args: &NativeArgs) -> bool {
 fn setup(args: &NativeArgs, lanes: &Lanes, program: &Path) -> Result<Setup> {
     let memory = args.memory.model()?;
     ensure!(
-        memory == MemoryModel::Sc || !raddle_symbols::is_rust(program),
-        "{}: weak memory is not supported for Rust programs: locks, park and one-time initialization of the standard library \
-         have no hooks, so that values would be read that they forbid\n\
-         help: use the types of raddle::sync in a Rust test, and set Config::memory or RADDLE_MEMORY=weak",
+        memory == MemoryModel::Sc || !raddle_symbols::is_rust(program) || has_hooks_in_std(program)?,
+        "{}: weak memory cannot be explored in this Rust program: its standard library has no hooks, so that values would be read \
+         that its locks, park and one-time initialization forbid\n\
+         help: `cargo raddle run --memory weak` and `cargo raddle test --memory weak` build the standard library with hooks",
         program.display()
     );
     let settings = Settings { races: args.races == RacesArg::Fail, memory, ..args.search.settings() };

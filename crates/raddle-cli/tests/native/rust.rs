@@ -1,6 +1,6 @@
 //! Programs compiled by plain rustc, with hooks at their memory accesses.
 
-use super::{folder, raddle, replays, run};
+use super::{folder, raddle, refused, replays, run};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -127,4 +127,12 @@ fn a_run_with_a_panic_repeats() {
     let file = report["failure_file"].as_str().expect("the run was recorded");
     let printed = text(&folder, &["replay", file]);
     assert!(printed.contains("(1000001) panicked at "), "{printed}");
+}
+
+/// Locks and park of the precompiled standard library are not seen, so that old values could be read that they forbid.
+#[test]
+fn weak_memory_needs_a_standard_library_with_hooks() {
+    let (folder, _) = compile("lost_update", &[]);
+    let parts = ["its standard library has no hooks", "help: `cargo raddle run --memory weak`"];
+    refused(&folder, &["run", "--memory", "weak", "./lost_update"], &parts);
 }

@@ -44,6 +44,18 @@ fn builtins_of_gcc_have_their_orders() {
     only_weak_memory_fails("builtins.c", "cc", &["0", "1", "2", "3"]);
 }
 
+/// Neither old values nor data races where memory is used again.
+#[test]
+fn memory_that_is_given_back_is_forgotten() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/native/weak/reuse.c");
+    let folder = build("weak_reuse", "cc", &source, &[]);
+    for way in ["0", "1", "2"] {
+        let report =
+            run(&folder, &["--runs", "200", "--memory", "weak", "--races", "fail", "./program", way]);
+        assert_eq!(report["verdict"], "passed", "{way}: {report}");
+    }
+}
+
 /// The programs of `benchmarks/weak`: the default finds each wrong version, and no run of a right one fails. The script there
 /// executes 10,000 runs.
 #[test]

@@ -9,7 +9,7 @@ mod target;
 mod uncontrolled;
 
 pub use launch::Server;
-pub use program::{find, is_instrumented, library_access, uses_openmp};
+pub use program::{find, has_hooks_in_std, is_instrumented, library_access, uses_openmp};
 pub use subject::{Program, is_another_build, namer, trace_file};
 pub use target::{Found, Native, setup};
 pub use uncontrolled::Uncontrolled;

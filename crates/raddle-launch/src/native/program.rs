@@ -36,6 +36,12 @@ pub fn is_instrumented(program: &Path) -> Result<bool> {
     Ok(bytes.windows(HOOKS.len()).any(|window| window == HOOKS))
 }
 
+/// Returns true if the Rust standard library of the program has hooks.
+pub fn has_hooks_in_std(program: &Path) -> Result<bool> {
+    let bytes = std::fs::read(program).with_context(|| format!("cannot read {}", program.display()))?;
+    Ok(raddle_cc::rust::has_hooks_in_std(&bytes))
+}
+
 /// Returns true if the program was compiled for OpenMP, by gcc or clang.
 pub fn uses_openmp(program: &Path) -> Result<bool> {
     let bytes = std::fs::read(program).with_context(|| format!("cannot read {}", program.display()))?;

@@ -8,6 +8,7 @@ use crate::child::objects::{Class, Objects};
 use crate::platform::table::Table;
 use raddle_model::{LocationId, ThreadId};
 use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
 
 /// The maximum number of bytes in quarantine.
 const MOST_BYTES: usize = 16 << 20;
@@ -38,8 +39,8 @@ pub(crate) enum Fate {
     /// It is kept; the first `size` bytes must be overwritten. The `evicted` ones are returned to the C
     /// library.
     Kept { size: usize, evicted: Vec<usize> },
-    /// It is returned at once.
-    Returned,
+    /// It is returned at once; 0 bytes if the run does not know it.
+    Returned { size: usize },
 }
 
 /// The heap of a run.
@@ -115,7 +116,7 @@ impl Heap {
         let size = self.blocks[entry as usize].size;
         if size > MOST_BYTES {
             forget_objects(self.forget(entry), objects);
-            return Fate::Returned;
+            return Fate::Returned { size };
         }
         self.blocks[entry as usize].freed = Some(action);
         self.kept.insert(self.blocks[entry as usize].address, entry);
@@ -136,8 +137,12 @@ impl Heap {
 
 /// Forgets the objects of a block: a later allocation there is different memory.
 fn forget_objects(block: Block, objects: &mut Objects) {
-    let range = block.address as u64..(block.address + block.size) as u64;
-    if block.size <= objects.made.len() {
+    forget_variables(block.address as u64..(block.address + block.size) as u64, objects);
+}
+
+/// Forgets the objects in a range of memory.
+pub(super) fn forget_variables(range: Range<u64>, objects: &mut Objects) {
+    if range.end - range.start <= objects.made.len() as u64 {
         range.for_each(|address| objects.forget(address, Class::Memory));
         return;
     }

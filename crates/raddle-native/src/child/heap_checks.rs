@@ -50,7 +50,7 @@ pub(crate) fn check(kind: Kind, address: usize, size: usize, place: usize) {
 /// Called inside the runtime.
 pub(crate) fn free(address: usize, place: usize) -> Fate {
     let fate = with(|runtime| {
-        let Some(entry) = runtime.heap.find(address) else { return Some(Fate::Returned) };
+        let Some(entry) = runtime.heap.find(address) else { return Some(Fate::Returned { size: 0 }) };
         let block = runtime.heap.blocks[entry as usize];
         if block.freed.is_none() {
             let action = runtime.heap_action(place);

@@ -106,6 +106,7 @@ pub(crate) fn end_thread(result: *mut c_void) {
         if runtime.engine.is_weak() {
             weak::note_unseen_writes(runtime);
         }
+        weak::forget_stack(runtime);
         runtime.leaving = Some(me).filter(|&me| me != ThreadId(0));
         runtime.engine.finish(me);
         (me, runtime.next())

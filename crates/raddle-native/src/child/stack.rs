@@ -33,7 +33,7 @@ pub(crate) const USUAL: usize = 8 << 20;
 pub(crate) struct Extent {
     /// All frames of the program are below this address.
     top: usize,
-    size: usize,
+    pub(super) size: usize,
 }
 
 impl Extent {

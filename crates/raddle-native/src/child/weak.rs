@@ -6,9 +6,10 @@
 //! this way: those of futexes, and the atomic that the thread accessed last.
 #![expect(unsafe_code, reason = "reads and writes atomics of the program")]
 
+use crate::child::heap::forget_variables;
 use crate::child::objects::Class;
 use crate::child::runtime::{Runtime, with};
-use raddle_model::{MemoryOrder, Operation};
+use raddle_model::{MemoryOrder, Operation, ThreadId};
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64};
 
@@ -100,6 +101,28 @@ pub(crate) fn note_unseen_writes(runtime: &mut Runtime) {
         {
             engine.note_unseen_write(*current, object, held);
         }
+    }
+}
+
+/// Forgets the variables in memory that the program unmaps: others are there later.
+pub(crate) fn forget_memory(runtime: &mut Runtime, address: usize, size: usize) {
+    if runtime.accesses.races {
+        forget(runtime, address, size);
+        forget_variables(address as u64..address.saturating_add(size) as u64, &mut runtime.objects);
+    }
+}
+
+/// Forgets the variables on the stack of the current thread, which ends, and in its thread-local memory: a later thread gets
+/// both.
+pub(crate) fn forget_stack(runtime: &mut Runtime) {
+    /// The size of what glibc keeps about a thread, at its handle: the last bytes of the memory that it got for its stack.
+    const RECORD: usize = 2304;
+    /// The smallest size that a stack has by default.
+    const MOST: usize = 2 << 20;
+    if runtime.current != ThreadId(0) {
+        let thread = runtime.me();
+        let (end, size) = (thread.handle as usize + RECORD, thread.stack.size.min(MOST));
+        forget_memory(runtime, end.saturating_sub(size), size);
     }
 }
 

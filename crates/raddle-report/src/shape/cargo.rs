@@ -1,6 +1,6 @@
 //! The output of `cargo raddle`.
 
-use raddle_model::Claims;
+use raddle_model::{Claims, MemoryModel};
 use serde::Serialize;
 
 /// The output of `cargo raddle test --json` for each test, a line each.
@@ -28,6 +28,8 @@ pub struct CargoTest {
     pub rests: u64,
     /// True if no strategy has a schedule left.
     pub exhausted: bool,
+    /// The values that atomic accesses could read.
+    pub memory: MemoryModel,
     /// The strategy, as specified.
     pub strategy: String,
     /// The seed.

@@ -8,8 +8,9 @@ use super::access::note_free;
 use super::entry::entries;
 use crate::child::control::enter;
 use crate::child::heap::Fate;
-use crate::child::heap_checks;
 use crate::child::runtime::{self, with};
+use crate::child::{heap_checks, weak};
+use crate::platform::raw;
 use libc::{EINVAL, ENOMEM};
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
@@ -22,6 +23,7 @@ entries! {
     free(block: *mut c_void) => free_block;
     aligned_alloc(alignment: usize, size: usize) -> *mut c_void => allocate_aligned;
     memalign(alignment: usize, size: usize) -> *mut c_void => allocate_aligned;
+    munmap(memory: *mut c_void, size: usize) -> c_int => unmap;
     posix_memalign(result: *mut *mut c_void, alignment: usize, size: usize) -> c_int => allocate_at;
 }
 
@@ -121,8 +123,9 @@ unsafe extern "C" fn free_block(block: *mut c_void, place: usize) {
         // The last value written to it is still there now, and not afterwards.
         runtime::settle_value();
         let fate = heap_checks::free(block as usize, place);
-        if let Fate::Kept { size, .. } = fate {
-            note_free(block as usize, size);
+        match fate {
+            Fate::Kept { size, .. } => note_free(block as usize, size),
+            Fate::Returned { size } => with(|runtime| weak::forget(runtime, block as usize, size)),
         }
         fate
     });
@@ -136,7 +139,7 @@ unsafe extern "C" fn free_block(block: *mut c_void, place: usize) {
             }
         }
         // SAFETY: the program has called `free` with this block, which is glibc's and unmodified.
-        Some(Fate::Returned) | None => unsafe { __libc_free(block) },
+        Some(Fate::Returned { .. }) | None => unsafe { __libc_free(block) },
     }
 }
 
@@ -170,6 +173,16 @@ unsafe extern "C" fn resize(block: *mut c_void, size: usize, place: usize) -> *m
         }
     }
     new
+}
+
+unsafe extern "C" fn unmap(memory: *mut c_void, size: usize, _: usize) -> c_int {
+    controlled(|| {
+        runtime::settle_value();
+        with(|runtime| weak::forget_memory(runtime, memory as usize, size));
+    });
+    // SAFETY: the program calls it with these arguments.
+    let result = unsafe { raw::syscall(libc::SYS_munmap, [memory as usize, size, 0, 0, 0, 0]) };
+    raw::errno_result(result) as c_int
 }
 
 unsafe extern "C" fn resize_array(
