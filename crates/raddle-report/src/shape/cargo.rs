@@ -28,7 +28,8 @@ pub struct CargoTest {
     pub rests: u64,
     /// True if no strategy has a schedule left.
     pub exhausted: bool,
-    /// The values that atomic accesses could read.
+    /// The memory model of the runs; omitted for `sc`.
+    #[serde(skip_serializing_if = "super::is_sc")]
     pub memory: MemoryModel,
     /// The strategy, as specified.
     pub strategy: String,
