@@ -42,7 +42,10 @@ pub fn claims(tally: &Tally, lanes: &Lanes) -> Claims {
         add.extend(depth(tally, lanes));
     }
     if let Some(estimate) = tally.estimate.filter(|estimate| *estimate >= partial_orders as f64 - 0.5) {
-        let (low, high) = unseen_interval(partial_orders, estimate);
+        // Most runs of such a strategy have a partial order that it has not seen before.
+        let counting = lanes.iter().zip(&tally.lanes).filter(|(lane, _)| lane.counts_orders);
+        let own = counting.map(|(_, lane)| lane.runs).min().unwrap_or(partial_orders);
+        let (low, high) = unseen_interval(partial_orders, own, estimate);
         add.push(Claim::Share { seen: partial_orders, estimate, low, high });
     }
     if lanes.iter().all(|lane| lane.is_sample)
