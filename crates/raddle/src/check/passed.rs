@@ -25,7 +25,9 @@ pub struct Passed {
     /// True if [`partial_orders`](Passed::partial_orders) is an estimate, because there were more than
     /// 65,536. Its standard deviation is below 1 percent.
     pub is_estimated: bool,
-    /// True if every schedule that the strategies promise to run has been run.
+    /// True if every schedule that the strategies promise to run has been run. A schedule is an order of Raddle's
+    /// operations: effects of code between them that other threads see, such as counts of std's `Arc`, are
+    /// covered only in the orders in which these runs executed them.
     pub exhausted: bool,
     /// UPO's estimate of the total number of partial orders; `None` if UPO was not among the strategies.
     pub estimate: Option<f64>,
