@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs unmodified programs of Debian, a C++ program with std::async and a Rust program with channels under
-# control, and compares the output of every run with that of a run without raddle. Fails if any run differs,
+# Runs unmodified programs of Debian, a C++ program with std::async, a C program with jemalloc and a Rust program with
+# channels under control, and compares the output of every run with that of a run without raddle. Fails if any run differs,
 # fails or hangs.
 #
 #   tools/debian-programs.sh [RUNS]
@@ -13,11 +13,13 @@ cd "$(dirname "$0")/.."
 runs=${1:-200}
 sources=$PWD/tools/debian-programs
 
-for package in pigz pbzip2 lbzip2 xz-utils:xz zstd; do
+for package in pigz pbzip2 lbzip2 xz-utils:xz zstd redis-server; do
     if ! command -v "${package#*:}" >/dev/null; then
         apt-get install -y "${package%:*}" >/dev/null
     fi
 done
+jemalloc=/usr/lib/x86_64-linux-gnu/libjemalloc.so.2
+[ -e "$jemalloc" ] || apt-get install -y libjemalloc2 >/dev/null
 if [ -z "${RADDLE:-}" ]; then
     cargo build --quiet --release -p raddle-cli
     RADDLE=$PWD/target/release/raddle
@@ -27,6 +29,7 @@ RADDLE=$(realpath "$RADDLE")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 g++ -std=c++17 -O2 -pthread -o "$work/async" "$sources/async.cc"
+gcc -O1 -pthread -o "$work/allocates" "$sources/allocates.c" "$jemalloc"
 rustc --edition 2024 -O -o "$work/channels" "$sources/channels.rs"
 cd "$work"
 
@@ -64,4 +67,6 @@ try xz -c -0 -T 4 --block-size=32KiB small
 try zstd -c -q -1 -T4 -B512K large
 try "$work/async" small
 try "$work/channels" small
+try "$work/allocates"
+try redis-server --version
 exit "$failed"

@@ -1,5 +1,6 @@
 //! `raddle run` on small C programs, which are compiled here.
 
+mod as_is;
 mod baseline;
 mod coverage;
 mod explain;

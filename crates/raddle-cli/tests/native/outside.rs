@@ -120,7 +120,9 @@ fn what_is_not_controlled_is_no_failure() {
     super::refused(&folder, &words("alarm"), &["the signal handler of a timer"]);
     super::refused(&folder, &words("thread"), &["SIGEV_THREAD"]);
     super::refused(&folder, &words("cancel"), &["cancelled asynchronously"]);
-    super::refused(&folder, &words("process"), &["in shared memory", "another process"]);
+    super::refused(&folder, &words("barrier"), &["another process", "PTHREAD_PROCESS_PRIVATE"]);
+    super::refused(&folder, &words("parent"), &["to its parent process"]);
+    super::refused(&folder, &words("daemon"), &["becomes a daemon", "foreground"]);
     // No thread waits for an alarm that ends the program.
     let report = run(&folder, &["--", "./timers", "deadlock"]);
     assert_eq!(report["kind"], "deadlock", "{report}");

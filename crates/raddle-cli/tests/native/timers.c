@@ -1,11 +1,10 @@
-/* Waits for something uncontrolled: a handler that a timer calls, a thread of the C library, asynchronous cancellation, a process. */
+/* Waits for something uncontrolled: a handler that a timer calls, a thread of the C library, asynchronous cancellation, other processes. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -48,17 +47,20 @@ int main(int count, char **arguments) {
         timer_settime(timer, 0, &soon, NULL);
         while (sem_wait(&semaphore) != 0) {}
     }
-    if (!strcmp(way, "process")) {
-        sem_t *shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-        sem_init(shared, 1, 0);
-        pid_t child = fork();
-        if (child == 0) {
-            sem_post(shared);
+    if (!strcmp(way, "barrier")) {
+        pthread_barrier_t *shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        pthread_barrierattr_t attributes;
+        pthread_barrierattr_init(&attributes);
+        pthread_barrierattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+        pthread_barrier_init(shared, &attributes, 2);
+        if (fork() == 0) {
+            pthread_barrier_wait(shared);
             _exit(0);
         }
-        sem_wait(shared);
-        waitpid(child, NULL, 0);
+        pthread_barrier_wait(shared);
     }
+    if (!strcmp(way, "parent")) kill(getppid(), SIGUSR1);
+    if (!strcmp(way, "daemon")) daemon(1, 1);
     if (!strcmp(way, "cancel")) {
         pthread_t thread;
         pthread_create(&thread, NULL, spin, NULL);

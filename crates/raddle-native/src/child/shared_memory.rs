@@ -25,7 +25,7 @@ pub(crate) fn prepare() -> bool {
 }
 
 /// The offset of the parts.
-const PARTS: usize = 64;
+const PARTS: usize = 128;
 
 /// Returns one of the numbers before the parts.
 fn number(index: usize) -> &'static AtomicU64 {
@@ -101,6 +101,16 @@ pub(crate) fn late() -> u64 {
     number(7).load(Ordering::Relaxed)
 }
 
+/// Records that the run has started a process.
+pub(crate) fn note_process() {
+    number(8).store(1, Ordering::Relaxed);
+}
+
+/// Returns true if the run has started a process.
+pub(crate) fn has_processes() -> bool {
+    number(8).load(Ordering::Relaxed) != 0
+}
+
 /// Forgets the results of the previous run.
 pub(crate) fn clear() {
     state().store(NONE, Ordering::Release);
@@ -110,6 +120,7 @@ pub(crate) fn clear() {
     note_steps(0);
     note_sent(0);
     note_late(0);
+    number(8).store(0, Ordering::Relaxed);
 }
 
 /// Returns true if the current run has written its results.

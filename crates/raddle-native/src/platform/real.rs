@@ -172,14 +172,14 @@ hidden! {
     fn nanosleep(span: *const timespec, rest: *mut c_void) -> c_int;
     fn clock_nanosleep(clock: c_int, flags: c_int, span: *const timespec, rest: *mut c_void) -> c_int;
     fn clock_gettime(clock: c_int, time: *mut timespec) -> c_int;
+    fn clock() -> c_long;
     fn gettimeofday(time: *mut timeval, zone: *mut c_void) -> c_int;
     fn time(time: *mut c_long) -> c_long;
     fn fork() -> c_int;
+    fn daemon(stays: c_int, keeps_files: c_int) -> c_int;
     fn getrandom(buffer: *mut c_void, length: usize, flags: c_uint) -> isize;
     fn getentropy(buffer: *mut c_void, length: usize) -> c_int;
     fn getauxval(kind: c_ulong) -> c_ulong;
-    fn fopen(path: *const c_char, mode: *const c_char) -> *mut c_void;
-    fn fopen64(path: *const c_char, mode: *const c_char) -> *mut c_void;
     fn flockfile(file: *mut c_void);
     fn ftrylockfile(file: *mut c_void) -> c_int;
     fn funlockfile(file: *mut c_void);

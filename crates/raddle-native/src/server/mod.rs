@@ -7,6 +7,7 @@ pub(crate) mod bind;
 mod coverage;
 mod enact;
 mod learn;
+mod orphans;
 mod output;
 mod panics;
 mod processor;
@@ -30,6 +31,7 @@ use wire::Wire;
 /// Executes runs as the command line requests. Returns only in children, each of which must execute one run.
 pub(crate) fn serve(socket: i32) {
     control::set_starting(false);
+    orphans::adopt();
     let mut wire = Wire::new(socket);
     if !shared_memory::prepare() {
         wire.send(&Answer::Refused { message: "there is no memory to be shared with runs".to_owned() });

@@ -1,6 +1,7 @@
 //! Runs: each is executed in a child, which leaves its results in shared memory.
 #![expect(unsafe_code, reason = "forks processes and waits for them")]
 
+use super::orphans;
 use super::record;
 use super::signals;
 use super::state::{Server, Wanted};
@@ -156,6 +157,11 @@ impl Server {
         let call = |number, [a, b]: [i32; 2]| unsafe {
             raw::syscall(number, [a as usize, b as usize, libc::SEEK_SET as usize, 0, 0, 0])
         };
+        // Signals to the group are meant for the run, and for the processes that it starts. A debugger, which has
+        // unlimited time, knows only its own group.
+        if self.setup.patience_ms != u64::MAX {
+            call(libc::SYS_setpgid, [0, 0]);
+        }
         // A child that outlives a killed server is useless.
         call(libc::SYS_prctl, [libc::PR_SET_PDEATHSIG, libc::SIGKILL]);
         if call(libc::SYS_getppid, [0, 0]) != server as isize {
@@ -186,6 +192,9 @@ impl Server {
                 unsafe { libc::kill(child, libc::SIGKILL) };
             }
         };
+        if shared_memory::has_processes() || !shared_memory::are_there() {
+            orphans::end(child);
+        }
         match late {
             Some(message) if !shared_memory::are_there() => End::Late(message),
             _ => End::Ended(status),

@@ -2,7 +2,7 @@
 
 use super::entry::{cancellation_points, entries};
 use super::time::{Clock, FOREVER, remaining};
-use super::{mutex_object, robust, unwind};
+use super::{mutex, mutex_object, robust, shared, unwind};
 use crate::child::control::{enter_for, is_running, probe};
 use crate::child::objects::Class;
 use crate::child::runtime::with;
@@ -41,6 +41,9 @@ fn act(condition: *mut c_void, mutex: *mut c_void, span: u64, place: usize) -> c
     if unwind::is_due() {
         return 0;
     }
+    if shared::is_condition(condition) {
+        return act_shared(mutex, span, place);
+    }
     robust::note_unlock(mutex);
     let reply = step(|runtime| {
         let condition = runtime.object(condition as u64, Class::Condition, || 0);
@@ -56,6 +59,15 @@ fn act(condition: *mut c_void, mutex: *mut c_void, span: u64, place: usize) -> c
     }
     unwind::is_due();
     if died == 0 { ETIMEDOUT } else { died }
+}
+
+/// Waits for a condition variable that other processes use.
+fn act_shared(mutex: *mut c_void, span: u64, place: usize) -> c_int {
+    mutex::act(Kind::Unlock, mutex, FOREVER, place);
+    let came = shared::pass(place, span);
+    let error = mutex::act(Kind::Lock, mutex, FOREVER, place);
+    unwind::is_due();
+    if came || error != 0 { error } else { ETIMEDOUT }
 }
 
 pub(super) unsafe extern "C" fn init(
@@ -123,6 +135,10 @@ unsafe extern "C" fn clock_wait(
 }
 
 fn wake(kind: Kind, condition: *mut c_void, place: usize) -> c_int {
+    if shared::is_condition(condition) {
+        // SAFETY: the program passes a condition variable. Every thread of this process looks again by itself.
+        return shared::once(place, || unsafe { real::pthread_cond_broadcast(condition) });
+    }
     step_on(kind, place, Access::Write, |runtime| runtime.object(condition as u64, Class::Condition, || 0));
     0
 }

@@ -32,7 +32,7 @@ system_calls! {
 }
 
 /// Repeats a nonblocking system call until its result is not one of `busy`, or until the time `span` is over.
-fn again(place: usize, span: u64, busy: &[c_int], call: impl Fn() -> isize) -> isize {
+pub(super) fn again(place: usize, span: u64, busy: &[c_int], call: impl Fn() -> isize) -> isize {
     let chance = || Awaited::Chance(with(|runtime| runtime.engine.step_count()));
     let others = |runtime: &mut Runtime| runtime.all(What::Others);
     let deadline = with(|runtime| runtime.now()).saturating_add(span);

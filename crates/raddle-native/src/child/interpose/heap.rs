@@ -14,6 +14,7 @@ use crate::platform::raw;
 use libc::{EINVAL, ENOMEM};
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 entries! {
     malloc(size: usize) -> *mut c_void => allocate;
@@ -24,6 +25,9 @@ entries! {
     aligned_alloc(alignment: usize, size: usize) -> *mut c_void => allocate_aligned;
     memalign(alignment: usize, size: usize) -> *mut c_void => allocate_aligned;
     munmap(memory: *mut c_void, size: usize) -> c_int => unmap;
+    valloc(size: usize) -> *mut c_void => allocate_on_page;
+    pvalloc(size: usize) -> *mut c_void => allocate_pages;
+    malloc_usable_size(block: *mut c_void) -> usize => usable_size;
     posix_memalign(result: *mut *mut c_void, alignment: usize, size: usize) -> c_int => allocate_at;
 }
 
@@ -93,6 +97,49 @@ unsafe extern "C" fn allocate_zeroed(count: usize, size: usize, place: usize) ->
 unsafe extern "C" fn allocate_aligned(alignment: usize, size: usize, place: usize) -> *mut c_void {
     // SAFETY: the function has no preconditions.
     note(unsafe { __libc_memalign(alignment, size) }, size, place)
+}
+
+const PAGE: usize = 4096;
+
+unsafe extern "C" fn allocate_on_page(size: usize, place: usize) -> *mut c_void {
+    // SAFETY: the function has no preconditions.
+    unsafe { allocate_aligned(PAGE, size, place) }
+}
+
+unsafe extern "C" fn allocate_pages(size: usize, place: usize) -> *mut c_void {
+    // SAFETY: the function has no preconditions.
+    unsafe { allocate_aligned(PAGE, size.next_multiple_of(PAGE), place) }
+}
+
+/// Returns the size that the program has requested, which is what a new block for it would keep.
+unsafe extern "C" fn usable_size(block: *mut c_void, _: usize) -> usize {
+    if block.is_null() {
+        return 0;
+    }
+    let known = controlled(|| {
+        with(|runtime| runtime.heap.knows(block as usize).then(|| runtime.heap.size(block as usize)))
+    });
+    if let Some(size) = known.flatten().flatten() {
+        return size;
+    }
+    let function = usable_size_of_glibc();
+    // SAFETY: the program has called `malloc_usable_size` with this block, which is glibc's.
+    unsafe { std::mem::transmute::<usize, extern "C" fn(*mut c_void) -> usize>(function)(block) }
+}
+
+/// Returns the address of glibc's function. Another allocator that the program is linked with has one too.
+fn usable_size_of_glibc() -> usize {
+    static FOUND: AtomicUsize = AtomicUsize::new(0);
+    let mut found = FOUND.load(Ordering::Relaxed);
+    if found == 0 {
+        // SAFETY: the names are zero-terminated, and the library is loaded.
+        found = unsafe {
+            let library = libc::dlopen(c"libc.so.6".as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD);
+            libc::dlsym(library, c"malloc_usable_size".as_ptr()) as usize
+        };
+        FOUND.store(found, Ordering::Relaxed);
+    }
+    found
 }
 
 unsafe extern "C" fn allocate_at(

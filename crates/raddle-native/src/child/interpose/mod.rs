@@ -27,6 +27,7 @@ mod random;
 pub(crate) mod robust;
 mod rwlock;
 mod sem;
+mod shared;
 pub(crate) mod signal;
 mod socket;
 pub(crate) mod stdio;

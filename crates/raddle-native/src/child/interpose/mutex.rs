@@ -3,6 +3,7 @@
 use super::entry::entries;
 use super::mutex_object::announce;
 use super::robust;
+use super::shared;
 use super::time::{Clock, FOREVER, remaining};
 use crate::child::control::{self, enter, enter_for};
 use crate::child::objects::Class;
@@ -29,11 +30,32 @@ entries! {
     pthread_spin_unlock => spin_unlock;
 }
 
-fn act(kind: Kind, mutex: *mut c_void, span: u64, place: usize) -> c_int {
+pub(super) fn act(kind: Kind, mutex: *mut c_void, span: u64, place: usize) -> c_int {
+    if shared::is_mutex(mutex) {
+        return act_shared(kind, mutex, span, place);
+    }
     match answer(announce(kind, mutex, span, place)) {
         0 if kind.info().holding.takes().is_some() => robust::note_lock(mutex, place),
         error => error,
     }
+}
+
+/// Performs an operation on a mutex that other processes use.
+fn act_shared(kind: Kind, mutex: *mut c_void, span: u64, place: usize) -> c_int {
+    // SAFETY: the program passes a mutex.
+    let try_lock = || unsafe { real::pthread_mutex_trylock(mutex) };
+    if kind == Kind::Lock {
+        let result = shared::again(place, span, try_lock);
+        return if result == EBUSY { ETIMEDOUT } else { result };
+    }
+    if kind == Kind::TryLock {
+        return shared::once(place, try_lock);
+    }
+    if kind == Kind::Unlock {
+        // SAFETY: the program passes a mutex.
+        return shared::once(place, || unsafe { real::pthread_mutex_unlock(mutex) });
+    }
+    0
 }
 
 /// Handles `pthread_mutex_timedlock`, whose time is read only if the mutex is not free.

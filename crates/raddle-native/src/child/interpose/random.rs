@@ -2,8 +2,8 @@
 //!
 //! Each thread has its own stream, so that its numbers do not depend on when it asks. Before `main` there is
 //! one stream, the same for every seed. Not covered: the instructions `rdrand` and `rdseed`, except in C++'s
-//! `std::random_device`; random files that stdio opens by another name; the process id, which is the real one
-//! so that file names derived from it stay distinct.
+//! `std::random_device`; the process id, which is the real one so that file names derived from it stay
+//! distinct.
 
 use super::entry::exported;
 use crate::child::control::{self, enter, is_inside, is_running};
@@ -13,11 +13,11 @@ use crate::platform::real;
 use libc::{EFAULT, EIO, c_int, c_uint, c_ulong};
 use raddle_engine::Rng;
 use raddle_model::mix;
-use std::ffi::{CStr, c_char, c_void};
+use std::ffi::c_void;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 exported! {
-    getrandom getentropy getauxval fopen fopen64
+    getrandom getentropy getauxval
 }
 
 /// The number of random numbers drawn before `main`.
@@ -145,41 +145,4 @@ unsafe extern "C" fn getauxval(kind: c_ulong) -> c_ulong {
     }
     // SAFETY: the function has no preconditions.
     unsafe { real::getauxval(kind) }
-}
-
-/// Returns a stdio stream of random numbers, if `path` names a random file.
-fn open_random(path: *const c_char) -> Option<*mut c_void> {
-    /// The number of bytes that a program can read from it.
-    const LENGTH: usize = 1 << 16;
-    // For an invalid pointer, the kernel returns `EFAULT`.
-    if !is_running() || !raw::is_readable(path as usize, 1) {
-        return None;
-    }
-    // SAFETY: the program passes a zero-terminated path.
-    let path = unsafe { CStr::from_ptr(path) };
-    if path != c"/dev/urandom" && path != c"/dev/random" {
-        return None;
-    }
-    let mut bytes = vec![0_u8; LENGTH];
-    enter(|| fill_inside(bytes.as_mut_ptr().cast(), LENGTH))?;
-    // SAFETY: the bytes are copied to a new file, which is read from its beginning.
-    unsafe {
-        let file = libc::memfd_create(c"random".as_ptr(), libc::MFD_CLOEXEC);
-        libc::pwrite(file, bytes.as_ptr().cast(), LENGTH, 0);
-        Some(libc::fdopen(file, c"r".as_ptr()).cast())
-    }
-}
-
-/// Handles `fopen`.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn fopen(path: *const c_char, mode: *const c_char) -> *mut c_void {
-    // SAFETY: the program has called `fopen` with these arguments.
-    open_random(path).unwrap_or_else(|| unsafe { real::fopen(path, mode) })
-}
-
-/// Handles `fopen64`.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn fopen64(path: *const c_char, mode: *const c_char) -> *mut c_void {
-    // SAFETY: the program has called `fopen64` with these arguments.
-    open_random(path).unwrap_or_else(|| unsafe { real::fopen64(path, mode) })
 }

@@ -1,6 +1,7 @@
 //! Read-write locks.
 
 use super::entry::entries;
+use super::shared;
 use super::time::{Clock, FOREVER, remaining};
 use crate::child::control::{enter, enter_for};
 use crate::child::objects::Class;
@@ -28,6 +29,9 @@ entries! {
 
 fn act(kind: Kind, lock: *mut c_void, span: Option<u64>, place: usize) -> c_int {
     let Some(span) = span else { return EINVAL };
+    if shared::is_lock(lock) {
+        return act_shared(kind, lock, span, place);
+    }
     let holding = kind.info().holding;
     let access = if holding.takes() == Some(LockMode::Shared) { Access::Read } else { Access::Write };
     // glibc knows the writer, and does not let it wait for itself.
@@ -52,6 +56,24 @@ fn act(kind: Kind, lock: *mut c_void, span: Option<u64>, place: usize) -> c_int 
             0
         }
     }
+}
+
+/// Performs an operation on a lock that other processes use.
+fn act_shared(kind: Kind, lock: *mut c_void, span: u64, place: usize) -> c_int {
+    // SAFETY: the program passes a lock.
+    let read = || unsafe { real::pthread_rwlock_tryrdlock(lock) };
+    // SAFETY: as above.
+    let write = || unsafe { real::pthread_rwlock_trywrlock(lock) };
+    let waits = kind == Kind::ReadLock || kind == Kind::WriteLock;
+    let result = match kind.info().holding.takes() {
+        Some(LockMode::Shared) if waits => shared::again(place, span, read),
+        Some(LockMode::Shared) => shared::once(place, read),
+        Some(LockMode::Exclusive) if waits => shared::again(place, span, write),
+        Some(LockMode::Exclusive) => shared::once(place, write),
+        // SAFETY: as above.
+        None => shared::once(place, || unsafe { real::pthread_rwlock_unlock(lock) }),
+    };
+    if waits && result == EBUSY { ETIMEDOUT } else { result }
 }
 
 /// Records that no thread writes under `lock` any more.

@@ -2,13 +2,14 @@
 
 use super::entry::{cancellation_points, entries};
 use super::time::{Clock, FOREVER, remaining};
-use super::unwind;
+use super::{file_lock, shared, unwind};
 use crate::child::control::{self, enter, enter_for};
+use crate::child::loss;
 use crate::child::objects::Class;
 use crate::child::runtime::{Runtime, with};
 use crate::child::scheduling::{step, step_on};
 use crate::platform::real;
-use libc::{EAGAIN, EINVAL, ETIMEDOUT, timespec};
+use libc::{EAGAIN, EBUSY, EINVAL, ETIMEDOUT, timespec};
 use raddle_engine::Reply;
 use raddle_model::{Access, Kind, ObjectId, Operation};
 use std::ffi::{c_int, c_void};
@@ -58,6 +59,9 @@ fn take(kind: Kind, semaphore: *mut c_void, span: Option<u64>, place: usize) -> 
     if kind == Kind::SemaphoreWait && unwind::is_due() {
         return -1;
     }
+    if shared::is_semaphore(semaphore) {
+        return take_shared(kind, semaphore, span, place);
+    }
     let reply = step(|runtime| {
         let object = object(runtime, semaphore);
         Operation::new(kind, runtime.place(place)).on(object, Access::Write).with_argument(span)
@@ -72,6 +76,22 @@ fn take(kind: Kind, semaphore: *mut c_void, span: Option<u64>, place: usize) -> 
             change(semaphore, u32::MAX, place);
             0
         }
+    }
+}
+
+/// Waits for a semaphore that other processes use.
+fn take_shared(kind: Kind, semaphore: *mut c_void, span: u64, place: usize) -> c_int {
+    // SAFETY: the program passes a semaphore.
+    let try_wait = || if unsafe { real::sem_trywait(semaphore) } == 0 { 0 } else { EBUSY };
+    let result = if kind == Kind::SemaphoreWait {
+        -file_lock::again(place, span, &[EBUSY], || -(try_wait() as isize)) as c_int
+    } else {
+        shared::once(place, try_wait)
+    };
+    match result {
+        0 => 0,
+        EBUSY => refuse(if kind == Kind::SemaphoreWait { ETIMEDOUT } else { EAGAIN }),
+        error => refuse(error),
     }
 }
 
@@ -128,6 +148,10 @@ unsafe extern "C" fn clock_wait(
 
 unsafe extern "C" fn post(semaphore: *mut c_void, place: usize) -> c_int {
     enter_for(semaphore, place, || {
+        if shared::is_semaphore(semaphore) {
+            // SAFETY: the program passes a semaphore.
+            return shared::once(place, || unsafe { real::sem_post(semaphore) });
+        }
         step_on(Kind::SemaphorePost, place, Access::Write, |runtime| object(runtime, semaphore));
         change(semaphore, 1, place);
         0
@@ -161,6 +185,12 @@ unsafe extern "C" fn barrier_destroy(barrier: *mut c_void, place: usize) -> c_in
 
 unsafe extern "C" fn barrier_wait(barrier: *mut c_void, place: usize) -> c_int {
     enter_for(barrier, place, || {
+        if shared::is_barrier(barrier) {
+            loss::lose(
+                "it waits for a barrier together with another process, which raddle does not control\n\
+                 help: test the processes one by one, with a barrier for threads (PTHREAD_PROCESS_PRIVATE)",
+            );
+        }
         let reply = step(|runtime| {
             let object = runtime.object(barrier as u64, Class::Barrier, || {
                 // SAFETY: POSIX requires a valid barrier, and the offset is inside it.

@@ -168,9 +168,26 @@ fn send_here(signal: c_int) -> isize {
     unsafe { raw::syscall(libc::SYS_kill, [process as usize, signal as usize, 0, 0, 0, 0]) }
 }
 
+/// Ends the run if a signal would reach processes that are not of the program.
+fn refuse_foreign(process: c_int, signal: c_int) {
+    // SAFETY: the system call touches no memory.
+    let parent = unsafe { raw::syscall(libc::SYS_getppid, [0; 6]) as c_int };
+    if signal != 0 && process == -1 {
+        loss::lose(
+            "it sends a signal to all processes of the machine (kill with -1)\nhelp: send it to a process or to a group",
+        );
+    }
+    if signal != 0 && process == parent {
+        loss::lose(
+            "it sends a signal to its parent process, which in a run is raddle\nhelp: skip that signal when it is tested",
+        );
+    }
+}
+
 unsafe extern "C" fn send_process(process: c_int, signal: c_int) -> c_int {
     let place = place();
     enter(|| {
+        refuse_foreign(process, signal);
         send(None, signal, place, || {
             // SAFETY: the program requested this system call, which touches no memory.
             unsafe { raw::syscall(libc::SYS_kill, [process as usize, signal as usize, 0, 0, 0, 0]) }

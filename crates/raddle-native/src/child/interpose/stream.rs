@@ -13,10 +13,10 @@
 use super::entry::{PLACE, place};
 use super::time::FOREVER;
 use super::transfer::{Use, attempt, await_end, change, transfer, transfer_all, wait};
-use super::unwind;
+use super::{random, unwind};
 use crate::child::control::{self, enter};
 use crate::child::objects::Class;
-use crate::child::outside::{Awaited, What};
+use crate::child::outside::{self, Awaited, What};
 use crate::child::runtime::{Runtime, with};
 use crate::child::stack::FRAME;
 use crate::child::streams::{CALLER, CALLER_FRAME, LIST, LOCKED, Stream, streams};
@@ -217,6 +217,12 @@ fn object(runtime: &mut Runtime, stream: usize) -> ObjectId {
 
 unsafe extern "C" fn read_stream(stream: *mut Stream, buffer: *mut c_void, length: isize) -> isize {
     let place = place();
+    // SAFETY: glibc passes a valid stream.
+    let file = unsafe { (*stream).file };
+    if control::is_running() && outside::is_random(file) {
+        enter(|| random::fill_inside(buffer, length as usize));
+        return length;
+    }
     let result = waiting(stream, |file| {
         transfer(Use::new(file, libc::POLLIN, place), || {
             let arguments = [file as usize, buffer as usize, length as usize, 0, 0, 0];

@@ -8,7 +8,7 @@ use super::{stream, unwind};
 use crate::child::control::{self, enter};
 use crate::child::outside::{self, Awaited, What};
 use crate::child::runtime::with;
-use crate::child::{switching, trap};
+use crate::child::{loss, shared_memory, switching, trap};
 use crate::platform::raw::{self, errno_result};
 use crate::platform::real;
 use crate::platform::signals::mask_signals;
@@ -17,7 +17,7 @@ use std::ffi::{c_char, c_void};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 exported! {
-    popen posix_spawn posix_spawnp
+    popen posix_spawn posix_spawnp daemon
 }
 
 system_calls! {
@@ -33,6 +33,7 @@ system_calls! {
 
 /// Records a new process, which may share any file of this one.
 fn note_process() {
+    shared_memory::note_process();
     with(|runtime| {
         runtime.outside.processes += 1;
         runtime.outside.shared_files = true;
@@ -270,4 +271,17 @@ unsafe extern "C" fn posix_spawnp(
     enter(note_process);
     // SAFETY: the program has called `posix_spawnp` with these arguments.
     unsafe { real::posix_spawnp(process, file, actions, attributes, arguments, environment) }
+}
+
+/// Handles `daemon`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn daemon(stays: c_int, keeps_files: c_int) -> c_int {
+    enter(|| {
+        loss::lose(
+            "it becomes a daemon: another process, which raddle does not control\n\
+             help: let it stay in the foreground; most servers have an option for that",
+        )
+    });
+    // SAFETY: the program has called `daemon` with these arguments.
+    unsafe { real::daemon(stays, keeps_files) }
 }

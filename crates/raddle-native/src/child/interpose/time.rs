@@ -18,6 +18,7 @@ entries! {
     clock_gettime => clock_time;
     gettimeofday => time_of_day;
     time => seconds;
+    clock => processor_time;
 }
 
 cancellation_points! {
@@ -46,19 +47,20 @@ const READINGS: u32 = 64;
 pub(super) enum Clock {
     Real,
     Monotonic,
+    /// The time that the process, or a thread, has used a processor: all the time since the start.
+    Processor,
 }
 
 impl Clock {
-    /// Returns the clock with the number `id` in C. Clocks of processor time show the monotonic one.
+    /// Returns the clock with the number `id` in C.
     pub(super) fn of(id: c_int) -> Option<Clock> {
         match id {
             libc::CLOCK_REALTIME | libc::CLOCK_REALTIME_COARSE | libc::CLOCK_TAI => Some(Clock::Real),
             libc::CLOCK_MONOTONIC
             | libc::CLOCK_MONOTONIC_RAW
             | libc::CLOCK_MONOTONIC_COARSE
-            | libc::CLOCK_BOOTTIME
-            | libc::CLOCK_PROCESS_CPUTIME_ID
-            | libc::CLOCK_THREAD_CPUTIME_ID => Some(Clock::Monotonic),
+            | libc::CLOCK_BOOTTIME => Some(Clock::Monotonic),
+            libc::CLOCK_PROCESS_CPUTIME_ID | libc::CLOCK_THREAD_CPUTIME_ID => Some(Clock::Processor),
             _ => None,
         }
     }
@@ -68,6 +70,7 @@ impl Clock {
         let start = match self {
             Clock::Real => REAL_START,
             Clock::Monotonic => MONOTONIC_START,
+            Clock::Processor => 0,
         };
         with(|runtime| runtime.now()).saturating_add(start)
     }
@@ -228,5 +231,14 @@ unsafe extern "C" fn seconds(time: *mut c_long, place: usize) -> c_long {
         }
         // SAFETY: the program has called `time` with these arguments.
         None => unsafe { real::time(time) },
+    }
+}
+
+unsafe extern "C" fn processor_time(place: usize) -> c_long {
+    match enter(|| read(Clock::Processor, place)) {
+        // In microseconds.
+        Some(now) => (now / 1_000) as c_long,
+        // SAFETY: the function has no preconditions.
+        None => unsafe { real::clock() },
     }
 }

@@ -1,0 +1,62 @@
+//! Programs that use processes, clocks and random numbers print the same and end with the same status as without control.
+
+use super::{folder, raddle, run};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Compiles a program of the folder `as_is`, and returns its folder.
+fn compile(name: &str) -> PathBuf {
+    let folder = folder(&format!("as-is-{name}"));
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/native/as_is").join(format!("{name}.c"));
+    let mut gcc = Command::new("gcc");
+    gcc.args(["-g", "-O0", "-pthread", "-o", name]).arg(source).current_dir(&folder);
+    assert!(gcc.status().expect("gcc starts").success(), "{name}.c is compiled");
+    folder
+}
+
+/// Compiles a program, and runs it without control. Returns its folder, where the file `plain` has its output.
+fn prepare(name: &str) -> PathBuf {
+    let folder = compile(name);
+    let mut plain = Command::new(format!("./{name}"));
+    let plain = plain.current_dir(&folder).stdin(Stdio::null()).output().expect("the program starts");
+    assert!(plain.status.success(), "{name}: {}", String::from_utf8_lossy(&plain.stderr));
+    std::fs::write(folder.join("plain"), plain.stdout).expect("the output can be kept");
+    folder
+}
+
+/// Checks that a program behaves as without control in every run.
+#[track_caller]
+fn check(name: &str) {
+    let folder = prepare(name);
+    let program = format!("./{name}");
+    let options = ["--runs", "10", "--no-minimize", "--fail-on-exit", "--expect-output", "plain"];
+    let output = raddle(&folder, &[&["run"], &options[..], &["--", &program]].concat());
+    let [text, messages] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text));
+    assert_eq!(output.status.code(), Some(0), "{name}: {text}{messages}");
+}
+
+/// Defines a test for each program.
+macro_rules! programs {
+    ($($name:ident;)*) => {$(
+        #[test]
+        fn $name() {
+            check(stringify!($name));
+        }
+    )*};
+}
+
+programs! {
+    cpu_clocks;
+    groups;
+    process_shared;
+    random_bytes;
+}
+
+/// A process that outlives its run would hold the lock that the next run needs.
+#[test]
+fn processes_end_with_their_run() {
+    let folder = compile("leftovers");
+    let words = ["--fail-on-exit", "--jobs", "1", "--runs", "10", "--", "./leftovers"];
+    let report = run(&folder, &words);
+    assert!(report["verdict"] == "passed" && report["runs"].as_u64() > Some(1), "{report}");
+}
