@@ -97,6 +97,24 @@ pub fn conflicts(run: &RunSummary<'_>, mut found: impl FnMut(usize, usize)) {
     Builder::new(run, Edges::Synchronisation).walk(each, |_| ());
 }
 
+/// The events that a thread knows of.
+#[derive(Clone, Copy, Debug)]
+pub struct Known<'a>(&'a Clock);
+
+impl Known<'_> {
+    /// Returns the number of events of `thread` that are known.
+    #[inline]
+    pub fn of(self, thread: ThreadId) -> u32 {
+        self.0.of(thread.index())
+    }
+}
+
+/// Calls `each` for every event with its number and what its thread knows through synchronisation just before it: an earlier
+/// dependent event that it does not know is in conflict with it; see [`conflicts`].
+pub fn walk_synchronisation(run: &RunSummary<'_>, mut each: impl FnMut(usize, Known<'_>)) {
+    Builder::new(run, Edges::Synchronisation).walk(|index, clock| each(index, Known(clock)), |_| ());
+}
+
 /// Number of known events of each thread, for those threads of which some are known, and possibly others: a
 /// run may have many threads that know of few others.
 #[derive(Clone, Default, Debug)]

@@ -12,9 +12,9 @@
 //! enabled threads and states of every step.
 
 use crate::catalogue::{Build, Capabilities, Entry, Family};
-use raddle_engine::{Choice, Needs, Plan, Point, Rng, RunSummary, Strategy, ThreadSet, conflicts};
-use raddle_model::{Name, ThreadId, Trace};
-use std::collections::BTreeSet;
+use crate::racing::find_conflicting;
+use raddle_engine::{Census, Choice, Needs, Plan, Point, Rng, RunSummary, Strategy, ThreadSet};
+use raddle_model::{Name, ThreadId, Trace, mix};
 
 /// The catalogue entry.
 pub(crate) const ENTRY: Entry = Entry {
@@ -50,10 +50,11 @@ pub enum Signature {
 }
 
 impl Signature {
-    fn of(self, thread: Name, location: Name) -> (Name, Name) {
+    /// Returns a hash of the signature of an operation, equal for two different ones with a probability of about 2^-64.
+    fn of(self, thread: Name, location: Name) -> u64 {
         match self {
-            Signature::ThreadAndLocation => (thread, location),
-            Signature::Location => (Name(0), location),
+            Signature::ThreadAndLocation => mix(thread.0.wrapping_add(mix(location.0))),
+            Signature::Location => mix(location.0),
         }
     }
 }
@@ -63,7 +64,7 @@ pub struct ConflictAnalysis {
     inner: Box<dyn Strategy>,
     scheme: Signature,
     /// The signatures that were seen to conflict, by names that are the same in all runs.
-    conflicting: BTreeSet<(Name, Name)>,
+    conflicting: Census,
     /// The changes since the inner strategy was last asked.
     changed: ThreadSet,
     /// Threads whose next operation never conflicted, to be run at once.
@@ -79,7 +80,7 @@ impl ConflictAnalysis {
         ConflictAnalysis {
             inner,
             scheme,
-            conflicting: BTreeSet::new(),
+            conflicting: Census::default(),
             changed: ThreadSet::default(),
             at_once: Vec::new(),
             inner_steps: 0,
@@ -89,7 +90,7 @@ impl ConflictAnalysis {
 }
 
 /// Returns the signature of a thread's next operation.
-fn signature(scheme: Signature, point: &Point<'_>, thread: ThreadId) -> (Name, Name) {
+fn signature(scheme: Signature, point: &Point<'_>, thread: ThreadId) -> u64 {
     scheme.of(point.thread_name(thread), point.location_name(point.operation(thread).location))
 }
 
@@ -105,13 +106,13 @@ impl Strategy for ConflictAnalysis {
         for thread in point.changed() {
             self.changed.insert(thread);
             let signature = signature(self.scheme, point, thread);
-            if point.is_enabled(thread) && !self.conflicting.contains(&signature) {
+            if point.is_enabled(thread) && self.conflicting.of(signature) == 0 {
                 self.at_once.push(thread);
             }
         }
         while let Some(thread) = self.at_once.pop() {
             let signature = signature(self.scheme, point, thread);
-            if point.is_enabled(thread) && !self.conflicting.contains(&signature) {
+            if point.is_enabled(thread) && self.conflicting.of(signature) == 0 {
                 return Choice::Run(thread);
             }
         }
@@ -141,7 +142,7 @@ impl Strategy for ConflictAnalysis {
             scheme.of(run.thread_name(event.thread), run.location_name(event.operation.location))
         };
         if self.inner.learns() {
-            let decided = |&event: &usize| self.conflicting.contains(&signature(event));
+            let decided = |&event: &usize| self.conflicting.of(signature(event)) > 0;
             let decided: Vec<usize> = (0..trace.events.len()).filter(decided).collect();
             self.inner_trace.clear();
             self.inner_trace.events.extend(decided.iter().map(|&event| trace.events[event]));
@@ -155,15 +156,7 @@ impl Strategy for ConflictAnalysis {
             }
             self.inner.learn(&run.with_trace(&self.inner_trace));
         }
-        // An event may conflict with many others.
-        let mut is_noted = vec![false; trace.events.len()];
-        conflicts(run, |earlier, later| {
-            for event in [earlier, later] {
-                if !std::mem::replace(&mut is_noted[event], true) {
-                    self.conflicting.insert(signature(event));
-                }
-            }
-        });
+        find_conflicting(run, |event| _ = self.conflicting.count(signature(event)));
     }
 
     fn needs(&self) -> Needs {
@@ -192,6 +185,7 @@ mod tests {
     use super::*;
     use crate::random_walk::RandomWalk;
     use raddle_testkit::{Script, affordable, assert_hit_rate, assert_never, is_thorough};
+    use std::collections::BTreeSet;
 
     fn plus(scheme: Signature) -> ConflictAnalysis {
         ConflictAnalysis::new(Box::new(RandomWalk::new()), scheme)

@@ -41,6 +41,7 @@ pub mod weak_memory;
 mod catalogue;
 mod frontier;
 mod profile;
+mod racing;
 mod roster;
 mod some_runs;
 mod spec;

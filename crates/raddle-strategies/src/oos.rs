@@ -40,8 +40,8 @@ pub(crate) const ENTRY: Entry = Entry {
     build: Build::Alone(|values| Ok(Box::new(Oos::new(values.positive("learn", 50)?)))),
 };
 
-/// The length of the longest run that is learnt from: finding races in a run that reached the step limit
-/// takes minutes.
+/// The length of the longest run that is learnt from. A run that reached the step limit says little about others, and an order
+/// of millions of accesses takes as long to draw as the run.
 const LONGEST: usize = 50_000;
 
 /// The strategy; see the module documentation.
@@ -136,21 +136,22 @@ impl Strategy for Oos {
         self.orders.resize(objects, Vec::new());
         self.done.clear();
         self.done.resize(objects, 0);
-        let grouped = self.profile.objects.iter().any(|object| object.racing && !object.groups.is_empty());
+        let grouped =
+            self.profile.objects.iter().any(|object| object.is_racing() && !object.groups.is_empty());
         self.by_role = grouped && self.rng.below(2) == 0;
         for number in 0..objects {
             let object = &self.profile.objects[number];
             let order = &mut self.orders[number];
             order.clear();
-            if !object.racing {
+            if !object.is_racing() {
                 continue;
             }
             if self.by_role && !object.groups.is_empty() {
                 self.draw_by_role(number);
                 continue;
             }
-            for (thread, &count) in object.accesses.iter().enumerate() {
-                order.extend(std::iter::repeat_n(thread as u32, count as usize));
+            for &(thread, count) in &object.accesses {
+                order.extend(std::iter::repeat_n(thread, count as usize));
             }
             shuffle(order, &mut self.rng);
         }
@@ -319,7 +320,7 @@ mod tests {
         let mut program = Script::new().mutex().mutex().object(memory).thread(&writer).thread(&reader);
         let mut oos = Oos::new(20);
         (0..20).for_each(|seed| drop(program.run(&mut oos, seed)));
-        assert!(oos.profile.objects.iter().all(|object| object.racing));
+        assert!(oos.profile.objects.iter().all(|object| object.is_racing()));
         assert_hit_rate(20_000, 0.25, |seed| {
             let events = program.run(&mut oos, seed).0;
             let first = |lock| events.iter().find(|event| event.operation.object().unwrap().0 == lock);
@@ -335,7 +336,7 @@ mod tests {
         let mut program = Script::new().mutex().object(memory).thread(&section).thread(&section);
         let mut oos = Oos::new(10);
         (0..10).for_each(|seed| drop(program.run(&mut oos, seed)));
-        let racing: Vec<bool> = oos.profile.objects.iter().map(|object| object.racing).collect();
+        let racing: Vec<bool> = oos.profile.objects.iter().map(|object| object.is_racing()).collect();
         assert_eq!(racing, [true, false], "the lock races, what it protects does not");
     }
 }

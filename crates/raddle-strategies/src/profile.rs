@@ -1,9 +1,10 @@
 //! Learnt numbers of accesses by thread and object.
 
+use crate::racing::{Races, contended, find_racing};
 use crate::roster::Roster;
-use raddle_engine::{Point, RunSummary, conflicts};
-use raddle_model::{Holding, LocationId, Name, ObjectId, Operation, ThreadId};
-use std::collections::BTreeMap;
+use raddle_engine::{Pairs, Point, RunSummary};
+use raddle_model::{LocationId, Name, ObjectId, Operation, ThreadId};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Per object, the number of accesses of each thread: the most seen in any run. A lock counts by its
 /// acquisitions.
@@ -22,13 +23,11 @@ pub(crate) struct Profile {
 /// The profile of one object.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct ObjectProfile {
-    /// Per thread number: its number of accesses.
-    pub(crate) accesses: Vec<u32>,
+    /// The numbers of the threads that touch it, sorted, each with its number of accesses, which is not 0.
+    pub(crate) accesses: Vec<(u32, u32)>,
     pub(crate) written: bool,
-    /// True if two accesses were seen that no synchronisation orders.
-    pub(crate) racing: bool,
-    /// True if two such accesses were by threads with different roles.
-    mixed: bool,
+    /// The accesses that no synchronisation orders.
+    races: Races,
     /// Invariant: one entry per role of the threads that touch the object. Empty unless the object is mixed and there are fewer
     /// roles than threads.
     pub(crate) groups: Vec<Group>,
@@ -50,35 +49,49 @@ type Beginning = (LocationId, Option<LocationId>);
 impl ObjectProfile {
     /// Returns the number of all accesses in a run.
     pub(crate) fn total(&self) -> u64 {
-        self.accesses.iter().map(|&count| u64::from(count)).sum()
+        self.accesses.iter().map(|&(_, count)| u64::from(count)).sum()
+    }
+
+    /// Returns true if two accesses were seen that no synchronisation orders.
+    pub(crate) fn is_racing(&self) -> bool {
+        self.races.any
+    }
+
+    /// Raises the number of accesses of a thread to `count`. Returns true if it was lower.
+    fn raise(&mut self, thread: u32, count: u32) -> bool {
+        match self.accesses.binary_search_by_key(&thread, |&(thread, _)| thread) {
+            Ok(entry) => {
+                let known = &mut self.accesses[entry].1;
+                let grows = *known < count;
+                *known = count.max(*known);
+                grows
+            }
+            Err(entry) => {
+                self.accesses.insert(entry, (thread, count));
+                true
+            }
+        }
     }
 
     /// Updates the groups from the accesses.
     fn regroup(&mut self, roles: &[Option<u32>]) {
         let mut groups: BTreeMap<u32, Group> = BTreeMap::new();
-        for (&count, role) in self.accesses.iter().zip(roles).filter(|(count, _)| **count > 0) {
-            let Some(role) = *role else { continue };
+        for &(thread, count) in &self.accesses {
+            let Some(&Some(role)) = roles.get(thread as usize) else { continue };
             let group = groups.entry(role).or_insert(Group { role, total: 0, most: 0 });
             group.total += count;
             group.most = group.most.max(count);
         }
         self.groups.clear();
-        if self.mixed && groups.len() < self.threads() {
+        if self.races.mixed && groups.len() < self.threads() {
             self.groups.extend(groups.into_values());
         }
     }
 
     /// Returns the number of threads that touch the object.
     pub(crate) fn threads(&self) -> usize {
-        self.accesses.iter().filter(|&&count| count > 0).count()
+        self.accesses.len()
     }
-}
-
-/// Returns the object whose order with others an operation decides: the first one touched, unless it is
-/// released.
-#[inline]
-pub(crate) fn contended(operation: &Operation) -> Option<ObjectId> {
-    if operation.kind.info().holding == Holding::GivesBack { None } else { operation.object() }
 }
 
 impl Profile {
@@ -119,40 +132,53 @@ impl Profile {
 
     /// Counts the accesses of a run, and finds racing objects if `races`.
     pub(crate) fn learn(&mut self, run: &RunSummary<'_>, races: bool) {
-        let events = &run.trace.events;
         let threads: Vec<usize> = (0..run.thread_count())
             .map(|id| self.roster.learn(run.thread_name(ThreadId(id as u32))))
             .collect();
-        let mut counts: BTreeMap<(usize, usize), u32> = BTreeMap::new();
-        for event in events {
+        // Per object of the run: its number, if an access contends for it.
+        let mut numbers = vec![u32::MAX; run.object_count()];
+        let mut pairs = Pairs::default();
+        // Per pair of an object's and a thread's number.
+        let mut counts: Vec<(u32, u32, u32)> = Vec::new();
+        for event in &run.trace.events {
             let Some(object) = contended(&event.operation) else { continue };
-            let number = self.learn_object(run.object_name(object));
-            *counts.entry((number, threads[event.thread.index()])).or_insert(0) += 1;
-            self.objects[number].written |= event.operation.touches[0].writes();
-        }
-        for ((object, thread), count) in counts {
-            let accesses = &mut self.objects[object].accesses;
-            if accesses.len() <= thread {
-                accesses.resize(thread + 1, 0);
+            let mut number = numbers[object.index()];
+            if number == u32::MAX {
+                number = self.learn_object(run.object_name(object)) as u32;
+                numbers[object.index()] = number;
             }
-            accesses[thread] = accesses[thread].max(count);
+            self.objects[number as usize].written |= event.operation.touches[0].writes();
+            let pair = pairs.number(number, event.thread.0);
+            if pair == counts.len() {
+                counts.push((number, threads[event.thread.index()] as u32, 0));
+            }
+            counts[pair].2 += 1;
+        }
+        let mut grown = BTreeSet::new();
+        for (object, thread, count) in counts {
+            if self.objects[object as usize].raise(thread, count) {
+                grown.insert(object);
+            }
         }
         if !races {
             return;
         }
         self.learn_roles(run, &threads);
-        conflicts(run, |earlier, later| {
-            let [one, other] =
-                [earlier, later].map(|event| self.roles[threads[events[event].thread.index()]]);
-            for event in [earlier, later] {
-                if let Some(object) = contended(&events[event].operation) {
-                    let number = self.numbers[&run.object_name(object)] as usize;
-                    self.objects[number].racing = true;
-                    self.objects[number].mixed |= one != other;
-                }
+        let of =
+            |&number: &u32| self.objects.get(number as usize).map_or(Races::default(), |object| object.races);
+        let mut found: Vec<Races> = numbers.iter().map(of).collect();
+        let role = |thread: ThreadId| self.roles[threads[thread.index()]].unwrap_or(u32::MAX);
+        find_racing(run, role, &mut found);
+        for (&number, &races) in numbers.iter().zip(&found).filter(|(number, _)| **number != u32::MAX) {
+            let object = &mut self.objects[number as usize];
+            if object.races != races {
+                // Objects may share a name.
+                object.races.any |= races.any;
+                object.races.mixed |= races.mixed;
+                grown.insert(number);
             }
-        });
-        self.objects.iter_mut().for_each(|object| object.regroup(&self.roles));
+        }
+        grown.iter().for_each(|&number| self.objects[number as usize].regroup(&self.roles));
     }
 
     /// Assigns roles to those of `threads`, the threads of a run by number, that have none.

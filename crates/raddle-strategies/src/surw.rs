@@ -85,8 +85,8 @@ impl Surw {
         let accesses =
             &self.profile.objects[self.target.expect("a number below the total names a target")].accesses;
         self.weight.clear();
-        self.weight.extend(accesses.iter().map(|&count| u64::from(count)));
         self.weight.resize(self.profile.roster.len(), 0);
+        accesses.iter().for_each(|&(thread, count)| self.weight[thread as usize] = u64::from(count));
         // Parents are learnt before their children.
         for number in (0..self.weight.len()).rev() {
             if let Some(parent) = self.parents[number] {
@@ -255,7 +255,7 @@ mod tests {
         let mut surw = Surw::new();
         Script::straight(1, &["W0 W0 W0", "W0"]).run(&mut surw, 0);
         Script::straight(1, &["W0", "W0 W0"]).run(&mut surw, 0);
-        assert_eq!(surw.profile.objects[0].accesses, [3, 2]);
+        assert_eq!(surw.profile.objects[0].accesses, [(0, 3), (1, 2)]);
     }
 
     #[test]
