@@ -46,10 +46,6 @@ class Lanes {
     this.box.append(this.heads, this.spacer, this.window);
     this.node.append(this.box);
     this.box.addEventListener('scroll', () => this.render());
-    // Threads without a step have no lane.
-    this.laneOf = new Int32Array(run.threads.length).fill(NONE);
-    this.lanes = run.threads.map((_, thread) => thread).filter((thread) => run.stepsOf[thread].length > 0);
-    this.lanes.forEach((thread, lane) => (this.laneOf[thread] = lane));
     this.show(run.filtered(NONE, NONE));
   }
 
@@ -57,6 +53,11 @@ class Lanes {
     this.steps = steps;
     this.rowOf = new Int32Array(this.run.size).fill(NONE);
     steps.forEach((step, row) => (this.rowOf[step] = row));
+    // Threads without a visible step have no lane.
+    const seen = new Set(Array.from(steps, (step) => this.run.thread[step]));
+    this.laneOf = new Int32Array(this.run.threads.length).fill(NONE);
+    this.lanes = this.run.threads.map((_, thread) => thread).filter((thread) => seen.has(thread));
+    this.lanes.forEach((thread, lane) => (this.laneOf[thread] = lane));
     this.resize();
   }
 

@@ -4,7 +4,12 @@ const by = (id) => document.getElementById(id);
 const data = JSON.parse(by('data').textContent);
 const runs = data.runs.map((run) => new Run({ ...run, edgeKinds: data.edgeKinds }));
 const failing = runs[0];
-const state = { step: Math.max(0, data.start), run: 0, thread: '', object: '', file: NONE };
+// A longer run is opened with the steps that matter alone.
+const LONG = 30;
+const state = {
+  step: Math.max(0, data.start), run: 0, thread: '', object: '', file: NONE,
+  relevant: data.relevant.length > 0 && failing.size > LONG,
+};
 
 const pairsOf = (run) => {
   const pairs = [];
@@ -18,6 +23,10 @@ const pairsOf = (run) => {
   }
   return pairs;
 };
+
+// The steps of a run that matter, by number.
+const relevantOf = (run) =>
+  new Set(data.relevant.map((step) => (run === failing ? step : failing.twin(step, run))));
 
 // The letters of the idiom's events in a run.
 const marksOf = (run) => {
@@ -33,6 +42,7 @@ const views = runs.map(
   (run, index) => new Lanes(run, data.labels[index], pairsOf(run), marksOf(run), (step) => go(step, index)),
 );
 by('runs').append(...views.map((view) => view.node));
+const relevant = runs.map(relevantOf);
 
 // Shows a step of a run; another run shows the same step of the same thread.
 function go(step, index = state.run) {
@@ -131,7 +141,9 @@ function showSource(run) {
   }
 }
 
-// The current line of each thread, and especially that of the current step.
+const MOST_TAGS = 6;
+
+// The current line of each visible thread, and especially that of the current step.
 function markLines(run) {
   for (const node of shown.lines) {
     if (node.className === 'line') continue;
@@ -139,7 +151,8 @@ function markLines(run) {
     node.lastChild.replaceChildren();
   }
   const current = run.thread[state.step];
-  for (let thread = 0; thread < run.threads.length; thread++) {
+  const tags = new Map();
+  for (const thread of views[state.run].lanes) {
     const step = run.latest(thread, state.step);
     if (step === NONE) continue;
     const [, , file, line] = run.places[run.place[step]];
@@ -150,7 +163,14 @@ function markLines(run) {
       if (!node.classList.contains('here')) node.style.setProperty('--hue', hue(thread));
       node.classList.add('here');
     }
-    node.lastChild.append(named(run, thread), ' ');
+    // A line has no room for all of many threads; that of the current step is always named.
+    const before = tags.get(node) || [];
+    tags.set(node, thread === current ? [thread, ...before] : [...before, thread]);
+  }
+  for (const [node, threads] of tags) {
+    for (const thread of threads.slice(0, MOST_TAGS)) node.lastChild.append(named(run, thread), ' ');
+    const more = threads.length - MOST_TAGS;
+    if (more > 0) node.lastChild.append(`and ${more} more`);
   }
 }
 
@@ -162,9 +182,11 @@ function filter() {
     const isMissing = (names, name) => name !== '' && !names.includes(name);
     const [thread, object] = [wanted(run.threads, state.thread), wanted(run.objects, state.object)];
     const isEmpty = isMissing(run.threads, state.thread) || isMissing(run.objects, state.object);
-    view.show(isEmpty ? new Int32Array() : run.filtered(thread, object));
+    const steps = isEmpty ? new Int32Array() : run.filtered(thread, object);
+    view.show(state.relevant ? steps.filter((step) => relevant[index].has(step)) : steps);
   });
   const [part, all] = [views[0].steps.length, failing.size];
+  by('relevant').setAttribute('aria-pressed', String(state.relevant));
   by('count').textContent = part === all ? '' : `${part} of ${all} steps`;
   const view = views[state.run];
   // The step nearest to the previous one.
@@ -263,7 +285,12 @@ const actions = {
   'switch-back': () => moveToSwitch(-1),
   'switch-on': () => moveToSwitch(1),
   theme: toggleTheme,
+  relevant: () => {
+    state.relevant = !state.relevant && data.relevant.length > 0;
+    filter();
+  },
   all: () => {
+    state.relevant = false;
     by('by-thread').value = state.thread = '';
     by('by-object').value = state.object = '';
     filter();
@@ -286,7 +313,7 @@ const keys = {
   Home: actions.first, End: actions.last,
   PageDown: () => move(page()), PageUp: () => move(-page()),
   '[': actions['switch-back'], ']': actions['switch-on'],
-  t: toggleTheme, Escape: actions.all,
+  t: toggleTheme, m: actions.relevant, Escape: actions.all,
 };
 document.addEventListener('keydown', (event) => {
   const inControl = event.target.closest && event.target.closest('select, input, #source');
@@ -300,6 +327,7 @@ window.addEventListener('resize', () => {
   views.forEach((view) => view.resize());
   go(state.step);
 });
+by('relevant').hidden = data.relevant.length === 0;
 go(state.step);
 views.forEach((view) => view.resize());
-go(state.step);
+filter();

@@ -2,7 +2,7 @@
 
 use crate::events::{Place, Timeline};
 use crate::run_text::{self, brief, relevant};
-use raddle_model::{Details, Failure, FrontEnd, Kind, TraceFile, TraceStep};
+use raddle_model::{Details, Failure, FrontEnd, Kind, TraceFile, TraceStep, user_frame};
 use std::collections::BTreeSet;
 
 /// The contents of a report: the failing run, and if it was explained, the reason.
@@ -216,12 +216,13 @@ impl FailureReport {
 
     /// Returns the source files in locations.
     pub fn files(&self) -> BTreeSet<&str> {
+        let called = self.details.callers.iter().filter_map(|(_, line)| user_frame(line).file);
         let streams = [Some(&self.failing), self.passing.as_ref()];
         let places = streams.into_iter().flatten().flat_map(|timeline| {
             let of = |event| timeline.place(event).and_then(|place: &Place| place.file.as_deref());
             timeline.events.iter().filter_map(of)
         });
-        places.collect()
+        places.chain(called).collect()
     }
 
     /// Renames source files for which `name` returns a new name.
@@ -232,13 +233,29 @@ impl FailureReport {
                 place.file = Some(other);
             }
         }
+        for (_, line) in &mut self.details.callers {
+            let frame = user_frame(line);
+            if let (Some(other), Some(number)) = (frame.file.and_then(&name), frame.line) {
+                *line = format!("{other}:{number}");
+            }
+        }
     }
 
     /// Returns the source file and line of the failure.
     pub fn place(&self) -> Option<(String, u32)> {
-        let event = self.failing.events.get(self.last()? as usize)?;
-        let place = self.failing.place(event)?;
-        Some((place.file.clone()?, place.line?))
+        let place = self.place_of(self.last()? as usize)?;
+        Some((place.file?, place.line?))
+    }
+
+    /// Returns the location of a step of the failing run: the line of the user that called, if the step is in
+    /// a library.
+    pub fn place_of(&self, step: usize) -> Option<Place> {
+        let place = self.failing.place(self.failing.events.get(step)?)?;
+        match self.details.caller(step) {
+            "" => Some(place.clone()),
+            _ if !place.is_library() => Some(place.clone()),
+            caller => Some(Place::parse(caller)),
+        }
     }
 
     /// Returns the kind of failure, or `passed`.

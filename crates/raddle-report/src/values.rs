@@ -1,6 +1,6 @@
 //! The values of a step as text.
 
-use raddle_model::{Cell, Kind, Operation, TraceFile, Value};
+use raddle_model::{Cell, Kind, Operation, TraceFile, Value, is_address};
 
 /// The values that a step read from a variable and wrote to it, for display.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -37,6 +37,12 @@ impl ShownValue {
     /// written.
     pub fn text(&self) -> String {
         [&self.name[..], &self.value()].join(" ").trim_end().to_owned()
+    }
+
+    /// Returns it without addresses: which one a pointer has says nothing.
+    pub(crate) fn without_addresses(&self) -> ShownValue {
+        let known = |text: &Option<String>| text.clone().filter(|text| !is_address(text));
+        ShownValue { read: known(&self.read), written: known(&self.written), ..self.clone() }
     }
 
     /// Returns the text after the name; empty if no value is known.

@@ -257,10 +257,7 @@ impl Timeline {
             if is_address(names::short_object(&value.name)) {
                 value.name = self.brief_object(value.object);
             }
-            for text in [&mut value.read, &mut value.written] {
-                // Which address a pointer has says nothing.
-                *text = text.take().filter(|text| !is_address(text));
-            }
+            *value = value.without_addresses();
         }
         self.statement_with(&event, &|object| self.brief_object(object))
     }

@@ -4,12 +4,13 @@
 //! embedded, as JSON that cannot end its element.
 
 use super::escaped;
-use crate::events::{DisplayEvent, EdgeKind, Span, Timeline};
+use crate::events::{DisplayEvent, EdgeKind, Place, Span, Timeline};
 use crate::failure_report::{FailureReport, PairRole};
 use crate::operations::verb;
 use crate::run_text::names::folded;
-use raddle_model::{Kind, Touch};
+use raddle_model::{Details, Kind, Touch};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 const PAGE: &str = include_str!("../../../../viewer/page.html");
 const STYLE: &str = include_str!("../../../../viewer/style.css");
@@ -39,13 +40,13 @@ pub fn html(report: &FailureReport) -> String {
 }
 
 fn data(report: &FailureReport) -> Value {
-    let mut runs = vec![run(report, &report.failing)];
+    let mut runs = vec![run(report, &report.failing, &report.details)];
     let mut labels = vec![match report.failing.failure {
         Some(kind) => format!("the run that fails: {kind}"),
         None => "the run".to_owned(),
     }];
     if let Some(passing) = &report.passing {
-        runs.push(run(report, passing));
+        runs.push(run(report, passing, &Details::default()));
         labels.push("the closest run that passes".to_owned());
     }
     // The kind is next to the title.
@@ -74,11 +75,12 @@ fn data(report: &FailureReport) -> Value {
         "edgeKinds": EdgeKind::ALL.map(EdgeKind::name),
         "sources": report.sources.iter().map(|source| [source.title(), &source.text]).collect::<Vec<_>>(),
         "start": report.failing_step().unwrap_or(0),
+        "relevant": report.relevant.iter().flatten().collect::<Vec<_>>(),
     })
 }
 
-/// Returns a run as columns.
-fn run(report: &FailureReport, timeline: &Timeline) -> Value {
+/// Returns a run as columns. Steps of libraries have the lines of the user that `details` names.
+fn run(report: &FailureReport, timeline: &Timeline, details: &Details) -> Value {
     let mut kinds: Vec<Kind> = Vec::new();
     let mut numbers: Vec<usize> = Vec::with_capacity(timeline.events.len());
     for event in &timeline.events {
@@ -100,20 +102,41 @@ fn run(report: &FailureReport, timeline: &Timeline) -> Value {
         known.filter(|_| line.is_some()).map_or(-1, |index| index as i64)
     };
     // One more location for a step of a damaged file that has none.
-    let places = timeline.places.iter().map(|place| {
+    // The first text identifies a place in both runs.
+    let entry = |text: &str, place: &Place| {
         let statement = place.statement.as_deref().unwrap_or("");
         let index = source(place.file.as_deref(), place.line);
-        json!([folded(&place.text), place.short(), index, place.line.unwrap_or(0), statement])
-    });
-    let places: Vec<Value> = places.chain([json!(["?", "?", -1, 0, ""])]).collect();
-    let place = |index: usize| index.min(places.len() - 1);
+        json!([folded(text), place.short(), index, place.line.unwrap_or(0), statement])
+    };
+    let mut places: Vec<Value> = timeline.places.iter().map(|place| entry(&place.text, place)).collect();
+    // One more location for a step of a damaged file that has none.
+    places.push(json!(["?", "?", -1, 0, ""]));
+    let mut called: BTreeMap<(usize, &str), usize> = BTreeMap::new();
+    let place = |(step, event): (usize, &DisplayEvent)| {
+        let (own, caller) = (event.operation.location.index(), details.caller(step));
+        match timeline.places.get(own) {
+            None => timeline.places.len(),
+            Some(place) if !caller.is_empty() && place.is_library() => {
+                *called.entry((own, caller)).or_insert_with(|| {
+                    places.push(entry(&place.text, &Place::parse(caller)));
+                    places.len() - 1
+                })
+            }
+            Some(_) => own,
+        }
+    };
+    let place: Vec<usize> = timeline.events.iter().enumerate().map(place).collect();
     let answers = timeline.events.iter().enumerate();
     let answers: Vec<Value> = answers
         .filter_map(|(step, event)| Some(json!([step, event.answer.as_ref().or(event.note.as_ref())?])))
         .collect();
     let values = timeline.events.iter().enumerate().filter(|(_, event)| !event.values.is_empty());
     let texts = |event: &DisplayEvent| {
-        event.values.iter().map(|told| (told.name.clone(), told.value())).collect::<Vec<_>>()
+        event
+            .values
+            .iter()
+            .map(|value| (value.name.clone(), value.without_addresses().value()))
+            .collect::<Vec<_>>()
     };
     let values: Vec<Value> = values.map(|(step, event)| json!([step, texts(event)])).collect();
     let kind_of = |kind: EdgeKind| EdgeKind::ALL.iter().position(|known| *known == kind).unwrap_or(0) as u32;
@@ -126,7 +149,7 @@ fn run(report: &FailureReport, timeline: &Timeline) -> Value {
         "verbs": kinds.iter().map(|&kind| verb(kind)).collect::<Vec<_>>(),
         "thread": timeline.events.iter().map(|event| event.thread).collect::<Vec<_>>(),
         "verb": numbers,
-        "place": timeline.events.iter().map(|event| place(event.operation.location.index())).collect::<Vec<_>>(),
+        "place": place,
         "first": touches(0),
         "second": touches(1),
         "executed": timeline.executed,

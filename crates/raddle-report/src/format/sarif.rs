@@ -1,6 +1,6 @@
 //! SARIF 2.1.0: one result whose code flow has a thread flow for each thread, in the order of execution.
 
-use crate::events::{DisplayEvent, Place, Timeline};
+use crate::events::{DisplayEvent, Place};
 use crate::failure_report::FailureReport;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -59,7 +59,7 @@ fn rule(kind: &str) -> String {
 /// Returns the result of a failure.
 fn result(report: &FailureReport) -> Value {
     let run = &report.failing;
-    let last = report.last().and_then(|step| run.events.get(step as usize));
+    let last = report.last().map(|step| step as usize).filter(|&step| step < run.events.len());
     let mut message = run.message.join("\n");
     let reason = report.details.reason.as_ref().map_or(&[][..], |reason| &reason.why);
     let why = if report.why.is_empty() { reason } else { &report.why };
@@ -71,12 +71,12 @@ fn result(report: &FailureReport) -> Value {
         "level": "error",
         "kind": "fail",
         "message": { "text": message },
-        "locations": last.map(|event| location(run, event)).into_iter().collect::<Vec<_>>(),
+        "locations": last.map(|step| location(report, step, &run.events[step])).into_iter().collect::<Vec<_>>(),
         "relatedLocations": related(report),
         "partialFingerprints": { "raddleFailure/v1": report.id, "raddlePlace/v2": fingerprint(report, last) },
     });
     // A code flow has at least one thread flow.
-    let flows = flows(run);
+    let flows = flows(report);
     if !flows.is_empty() {
         result["codeFlows"] = json!([{ "message": { "text": report.found }, "threadFlows": flows }]);
     }
@@ -90,7 +90,7 @@ fn related(report: &FailureReport) -> Vec<Value> {
     let steps: BTreeSet<u32> = pairs.chain(report.waits()).collect();
     let events = steps.into_iter().filter_map(|step| Some((step, report.failing.events.get(step as usize)?)));
     let numbered = events.map(|(step, event)| {
-        let mut location = location(&report.failing, event);
+        let mut location = location(report, step as usize, event);
         location["id"] = json!(step + 1);
         location
     });
@@ -99,17 +99,17 @@ fn related(report: &FailureReport) -> Vec<Value> {
 
 /// Returns a fingerprint that stays the same when another run finds the bug: the kind and location of its
 /// end. Threads that wait for each other reach their locations in any order.
-fn fingerprint(report: &FailureReport, last: Option<&DisplayEvent>) -> String {
+fn fingerprint(report: &FailureReport, last: Option<usize>) -> String {
     let run = &report.failing;
-    let ends: Vec<&DisplayEvent> = match report.kind() {
-        "deadlock" => run.events[run.executed..].iter().collect(),
+    let ends: Vec<usize> = match report.kind() {
+        "deadlock" => (run.executed..run.events.len()).collect(),
         _ => last.into_iter().collect(),
     };
     let places: BTreeSet<String> =
-        ends.into_iter().filter_map(|event| run.place(event)).map(Place::short).collect();
+        ends.into_iter().filter_map(|step| report.place_of(step)).map(|place| place.short()).collect();
     let places: Vec<String> = places.into_iter().collect();
-    let told = if places.is_empty() { "no place".to_owned() } else { places.join(", ") };
-    format!("{} at {told}", report.kind())
+    let places = if places.is_empty() { "no place".to_owned() } else { places.join(", ") };
+    format!("{} at {places}", report.kind())
 }
 
 fn rule_text(kind: &str) -> &'static str {
@@ -127,7 +127,8 @@ fn rule_text(kind: &str) -> &'static str {
 
 /// Returns every thread with its steps. The order over all threads is in `executionOrder`, which counts from
 /// 1.
-fn flows(run: &Timeline) -> Vec<Value> {
+fn flows(report: &FailureReport) -> Vec<Value> {
+    let run = &report.failing;
     let from = run.events.len().saturating_sub(MOST);
     let held = run.held();
     let shown = |thread: u32| {
@@ -142,7 +143,7 @@ fn flows(run: &Timeline) -> Vec<Value> {
                 state.insert(run.object(object), json!({ "text": "held" }));
             }
             json!({
-                "location": location(run, event),
+                "location": location(report, step, event),
                 "executionOrder": step + 1,
                 // Steps in a critical section belong together.
                 "nestingLevel": held[step].len(),
@@ -163,12 +164,13 @@ fn flows(run: &Timeline) -> Vec<Value> {
     threads.collect()
 }
 
-fn location(run: &Timeline, event: &DisplayEvent) -> Value {
+fn location(report: &FailureReport, step: usize, event: &DisplayEvent) -> Value {
+    let run = &report.failing;
     let waits = if event.executed { "" } else { "waits: " };
     let text = format!("{}: {waits}{}", run.thread(event.thread), run.statement(event));
     let mut location = json!({ "message": { "text": text } });
-    if let Some(place) = run.place(event) {
-        if let Some(physical) = physical(place) {
+    if let Some(place) = report.place_of(step) {
+        if let Some(physical) = physical(&place) {
             location["physicalLocation"] = physical;
         }
         location["logicalLocations"] =
@@ -177,9 +179,13 @@ fn location(run: &Timeline, event: &DisplayEvent) -> Value {
     location
 }
 
-/// Returns `None` for a location without a file; regions of a lab program are in no file.
+/// Returns `None` for a location without a file: one of a lab program, or of a library, whose file is known by
+/// its name only.
 fn physical(place: &Place) -> Option<Value> {
     let (file, line) = (place.file.as_ref()?, place.line?);
+    if file.starts_with('<') {
+        return None;
+    }
     // Lines count from 1, also in SARIF.
     let mut region = json!({ "startLine": line.max(1) });
     if let Some(column) = place.column {

@@ -149,6 +149,31 @@ fn a_run_of_a_hundred_threads_and_a_hundred_thousand_steps() {
     assert_eq!(browser.complaints(), [""; 0]);
 }
 
+/// A long run is opened with the steps that matter, and only their threads have lanes.
+#[test]
+fn a_long_run_is_opened_with_the_steps_that_matter() {
+    let Some((mut browser, folder)) = browser("page_relevant") else { return };
+    let mut report = reports::long(200, 2_000);
+    report.relevant = Some([4, 5, 801].into());
+    open(&mut browser, &folder, &report);
+    let rows = "[...document.querySelectorAll('.row')].map((row) => row.dataset.step)";
+    let heads = "[...document.querySelectorAll('.heads span')].map((head) => head.textContent)";
+    let count = "document.getElementById('count').textContent";
+    assert_eq!(browser.ask(rows), json!(["4", "5", "801"]));
+    assert_eq!(browser.ask(heads), json!(["worker 0", "worker 1"]));
+    assert_eq!(browser.ask(count), "3 of 2000 steps");
+    browser.press("Home");
+    assert_eq!(browser.ask("document.querySelector('.row.now').dataset.step"), "4");
+    browser.press("m");
+    assert_eq!(browser.ask(heads).as_array().map(Vec::len), Some(200));
+    assert_eq!(browser.ask(count), "");
+    browser.press("m");
+    assert_eq!(browser.ask(rows), json!(["4", "5", "801"]));
+    browser.press("Escape");
+    assert_eq!(browser.ask(heads).as_array().map(Vec::len), Some(200));
+    assert_eq!(browser.complaints(), [""; 0]);
+}
+
 /// Each event of the idiom has its letter in both runs, and can be selected.
 #[test]
 fn the_idiom_of_a_failure_is_marked() {
