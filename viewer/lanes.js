@@ -58,6 +58,10 @@ class Lanes {
     this.laneOf = new Int32Array(this.run.threads.length).fill(NONE);
     this.lanes = this.run.threads.map((_, thread) => thread).filter((thread) => seen.has(thread));
     this.lanes.forEach((thread, lane) => (this.laneOf[thread] = lane));
+    // Fewer rows may end above the part that was visible.
+    this.window.replaceChildren();
+    this.window.style.top = '0px';
+    this.box.scrollTop = 0;
     this.resize();
   }
 
@@ -116,7 +120,7 @@ class Lanes {
     const above = this.above();
     const view = this.box.clientHeight || 400;
     const from = Math.max(0, Math.floor(above / ROW) - 4);
-    const to = Math.min(this.steps.length, Math.ceil((above + view) / ROW) + 4);
+    const to = Math.max(from, Math.min(this.steps.length, Math.ceil((above + view) / ROW) + 4));
     this.window.style.top = HEAD + this.box.scrollTop - (above - from * ROW) + 'px';
     const rows = [];
     for (let row = from; row < to; row++) rows.push(this.row(this.steps[row], row - from));
