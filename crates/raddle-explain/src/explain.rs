@@ -309,10 +309,10 @@ impl Search<'_> {
         let all = swapped.clone();
         let follows = |pair, other| follows(&self.found.steps, &self.reaches, pair, other);
         // Of two that follow from each other the earlier one is reported.
-        let is_told = |pair: Pair| {
+        let is_reported = |pair: Pair| {
             !all.iter().any(|&other| follows(pair, other) && !(follows(other, pair) && pair < other))
         };
-        swapped.retain(|&pair| is_told(pair));
+        swapped.retain(|&pair| is_reported(pair));
         // That the program ended before something says less than the other differences.
         if swapped.iter().any(|pair| !self.is_end(pair)) {
             swapped.retain(|pair| !self.is_end(pair));

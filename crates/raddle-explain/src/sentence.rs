@@ -21,7 +21,7 @@ pub(crate) fn order(run: &TraceFile, found: &Explanation, pair: Pair) -> String 
     let common: Vec<ObjectId> =
         objects(first).filter(|object| objects(second).any(|other| other == *object)).collect();
     let changes = [pair.first, pair.second].map(|step| change(run, step, &common));
-    let told = match &changes {
+    let common_name = match &changes {
         // A variable may be a part of the object; then it is named only if both touched the same.
         [Some(one), Some(other)] if one.name == other.name => Some(&one.name),
         [Some(known), None] | [None, Some(known)] if common.len() == 1 && known.is_object => {
@@ -29,7 +29,7 @@ pub(crate) fn order(run: &TraceFile, found: &Explanation, pair: Pair) -> String 
         }
         _ => None,
     };
-    if let Some(name) = told {
+    if let Some(name) = common_name {
         let [one, other] = &changes;
         let action = |change: &Option<Change>, step: &TraceStep, object: &str| match change {
             Some(change) => placed(run, step, &change.words(object)),

@@ -122,20 +122,23 @@ mod tests {
             claims,
             ..CargoTest::default()
         };
-        let told = test(&passed, false);
-        assert!(told.starts_with("        PASS [   0.000s] p a\n"), "{told}");
-        assert!(told.contains("1,000 runs, 7 partial orders; up to 3 threads and 40 steps\n"), "{told}");
+        let printed = test(&passed, false);
+        assert!(printed.starts_with("        PASS [   0.000s] p a\n"), "{printed}");
         assert!(
-            told.contains("a bug of depth 2 or less was missed with probability at most 0.001"),
-            "{told}"
+            printed.contains("1,000 runs, 7 partial orders; up to 3 threads and 40 steps\n"),
+            "{printed}"
+        );
+        assert!(
+            printed.contains("a bug of depth 2 or less was missed with probability at most 0.001"),
+            "{printed}"
         );
         let mut claims = Claims::default();
         claims.exhaustion = Some(Exhaustion::WithinBounds);
-        let told = test(&CargoTest { exhausted: true, claims, ..passed }, false);
+        let printed = test(&CargoTest { exhausted: true, claims, ..passed }, false);
         assert!(
-            told.contains("; no schedule is left within the bounds of the strategy;")
-                && !told.contains("depth"),
-            "{told}"
+            printed.contains("; no schedule is left within the bounds of the strategy;")
+                && !printed.contains("depth"),
+            "{printed}"
         );
     }
 
@@ -143,8 +146,8 @@ mod tests {
     fn the_last_line_says_what_the_status_says() {
         let all = CargoTests { tests: 2, passed: 1, not_controllable: 1, ..CargoTests::default() };
         let first = |all: &CargoTests, strict| {
-            let told = summary(all, strict, false);
-            told.split_whitespace().next().unwrap_or_default().to_owned()
+            let printed = summary(all, strict, false);
+            printed.split_whitespace().next().unwrap_or_default().to_owned()
         };
         assert_eq!((first(&all, false), first(&all, true)), ("Passed".to_owned(), "Failed".to_owned()));
         let stopped = CargoTests { stopped: Some("no disk".to_owned()), ..all.clone() };

@@ -7,7 +7,7 @@ use serde::Serialize;
 use std::fmt::Write;
 
 /// The maximum number of predicted iRoots without a run that are listed.
-const TOLD: usize = 10;
+const LISTED: usize = 10;
 
 /// The output of `--coverage`.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -31,7 +31,7 @@ pub struct Root {
     #[serde(flatten)]
     pub standing: Standing,
     #[serde(skip)]
-    told: String,
+    text: String,
 }
 
 /// A code location, and the action there.
@@ -54,7 +54,7 @@ impl Coverage {
                 .map(|site| Place { action: site.action, at: place(site.location) })
                 .collect(),
             standing,
-            told: root.describe(&place),
+            text: root.describe(&place),
         };
         Coverage { idioms: ledger.counts(), saturation, roots: ledger.iter().map(root).collect() }
     }
@@ -106,14 +106,14 @@ pub fn coverage(coverage: &Coverage, runs: u64) -> String {
     let open: Vec<&Root> =
         coverage.roots.iter().filter(|root| root.standing.predicted && !root.standing.exposed).collect();
     if !open.is_empty() {
-        let more = open.len().saturating_sub(TOLD);
+        let more = open.len().saturating_sub(LISTED);
         let rest = if more > 0 {
-            format!(", the first {TOLD} of {}", text::count(open.len() as u64))
+            format!(", the first {LISTED} of {}", text::count(open.len() as u64))
         } else {
             String::new()
         };
         let _ = writeln!(out, "\nPredicted and not exposed{rest}:");
-        for root in open.iter().take(TOLD) {
+        for root in open.iter().take(LISTED) {
             let tried = match root.standing.failed {
                 0 => "not tried".to_owned(),
                 failed => {
@@ -121,7 +121,7 @@ pub fn coverage(coverage: &Coverage, runs: u64) -> String {
                     format!("tried in {runs}{}", text::met(failed, root.standing.met))
                 }
             };
-            let _ = writeln!(out, "  {}: {} ({tried})", root.idiom, root.told);
+            let _ = writeln!(out, "  {}: {} ({tried})", root.idiom, root.text);
         }
     }
     out
@@ -154,15 +154,15 @@ mod tests {
         ledger.predict(one);
         ledger.predict(other);
         ledger.fail(other, false);
-        let told =
+        let text =
             coverage(&Coverage::new(&ledger, vec![(1, 5), (30, 9)], |place| format!("a.c:{}", place.0)), 40);
-        assert!(told.contains("1 (50 %)"), "{told}");
+        assert!(text.contains("1 (50 %)"), "{text}");
         assert!(
-            told.contains(
+            text.contains(
                 "5 in 1, 5 in 2, 5 in 5, 5 in 10, 5 in 20, 9 in 30. The last new one came in run 30 of 40."
             ),
-            "{told}"
+            "{text}"
         );
-        assert!(told.contains("  1: read at a.c:2 => write at a.c:1 (tried in 1 run, and no two threads came to its places)\n"), "{told}");
+        assert!(text.contains("  1: read at a.c:2 => write at a.c:1 (tried in 1 run, and no two threads came to its places)\n"), "{text}");
     }
 }

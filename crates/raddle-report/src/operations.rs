@@ -9,8 +9,8 @@ pub(crate) fn acquisitions(file: &TraceFile, blocked: &[Blocked]) -> Vec<(Thread
     for entry in blocked {
         let Some(object) = entry.object else { continue };
         for &holder in &entry.held_by {
-            let told = found.iter().any(|&(thread, held, _)| (thread, held) == (holder, object));
-            if let Some(location) = taken_at(file, holder, object).filter(|_| !told) {
+            let known = found.iter().any(|&(thread, held, _)| (thread, held) == (holder, object));
+            if let Some(location) = taken_at(file, holder, object).filter(|_| !known) {
                 found.push((holder, object, location));
             }
         }

@@ -57,15 +57,15 @@ impl ShownValue {
 }
 
 /// Returns the values that a step of `file` read and wrote, as far as known.
-pub(crate) fn told(file: &TraceFile, step: usize) -> Vec<ShownValue> {
+pub(crate) fn shown_values(file: &TraceFile, step: usize) -> Vec<ShownValue> {
     let Some(entry) = file.steps.get(step) else { return Vec::new() };
     let own = file.values.of(step);
     own.map(|(cell, value)| ShownValue::of(file, &entry.operation, cell, value)).collect()
 }
 
 /// Adds values to a source statement, except those that it contains: `x = 1` needs no value.
-pub(crate) fn beside(statement: &str, told: &[ShownValue]) -> String {
-    let texts: Vec<String> = told.iter().map(ShownValue::text).filter(|text| text != statement).collect();
+pub(crate) fn beside(statement: &str, values: &[ShownValue]) -> String {
+    let texts: Vec<String> = values.iter().map(ShownValue::text).filter(|text| text != statement).collect();
     if texts.is_empty() { statement.to_owned() } else { format!("{statement} ({})", texts.join(", ")) }
 }
 
@@ -74,17 +74,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_value_is_told_with_its_variable() {
-        let told = |read: Option<&str>, written: Option<&str>, is_unchanged| {
+    fn a_value_is_shown_with_its_variable() {
+        let shown = |read: Option<&str>, written: Option<&str>, is_unchanged| {
             let (read, written) = (read.map(str::to_owned), written.map(str::to_owned));
             ShownValue { object: 0, name: "x".to_owned(), read, written, is_unchanged }
         };
-        assert_eq!(told(Some("1"), None, false).text(), "x = 1");
-        assert_eq!(told(None, Some("2"), false).text(), "x = 2");
-        assert_eq!(told(Some("1"), Some("2"), false).text(), "x 1 -> 2");
-        assert_eq!(told(Some("1"), None, true).text(), "x = 1, unchanged");
-        assert_eq!(told(None, None, false).text(), "x");
-        assert_eq!(beside("assert x == 2", &[told(Some("1"), None, false)]), "assert x == 2 (x = 1)");
-        assert_eq!(beside("x = 2", &[told(None, Some("2"), false)]), "x = 2");
+        assert_eq!(shown(Some("1"), None, false).text(), "x = 1");
+        assert_eq!(shown(None, Some("2"), false).text(), "x = 2");
+        assert_eq!(shown(Some("1"), Some("2"), false).text(), "x 1 -> 2");
+        assert_eq!(shown(Some("1"), None, true).text(), "x = 1, unchanged");
+        assert_eq!(shown(None, None, false).text(), "x");
+        assert_eq!(beside("assert x == 2", &[shown(Some("1"), None, false)]), "assert x == 2 (x = 1)");
+        assert_eq!(beside("x = 2", &[shown(None, Some("2"), false)]), "x = 2");
     }
 }

@@ -76,13 +76,13 @@ impl Keeper {
                 InFunction { function: place.function.clone(), body: place.body, offset: place.offset };
             self.symbols.address(&module, &wanted)
         };
-        let tells = |symbols: &mut Symbols| match place.function.is_empty() {
+        let has_names = |symbols: &mut Symbols| match place.function.is_empty() {
             true => raddle_symbols::build(&module).is_ok(),
             false => symbols.has_functions(&module),
         };
         match address.and_then(|address| address.checked_sub(self.symbols.first_address(&module))) {
             Some(offset) => Ok(format!("{}+{offset:#x}", module.display())),
-            None if tells(&mut self.symbols) => Err(Found::Gone),
+            None if has_names(&mut self.symbols) => Err(Found::Gone),
             None => Err(Found::Unknown),
         }
     }

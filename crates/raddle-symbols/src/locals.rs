@@ -143,9 +143,9 @@ impl<'d> OfUnit<'_, 'd> {
     /// The name of a variable, if it is the one that is asked for.
     fn matches(&mut self, entry: &Entry<'d>, base: i64, query: &LocalQuery) -> Option<String> {
         let origin = crate::variables::declaration(entry).and_then(|origin| self.unit.entry(origin).ok());
-        let told = |at: gimli::DwAt| entry.attr_value(at).or_else(|| origin.as_ref()?.attr_value(at));
-        let mut name = told(gimli::DW_AT_name).and_then(|name| self.text(name))?;
-        let kind = told(gimli::DW_AT_type);
+        let attribute = |at: gimli::DwAt| entry.attr_value(at).or_else(|| origin.as_ref()?.attr_value(at));
+        let mut name = attribute(gimli::DW_AT_name).and_then(|name| self.text(name))?;
+        let kind = attribute(gimli::DW_AT_type);
         match query {
             LocalQuery::Stack { offset, .. } => {
                 let from = self.frame_offset(entry)? + base;
@@ -154,8 +154,8 @@ impl<'d> OfUnit<'_, 'd> {
                 shape.find(inside, &mut name);
             }
             LocalQuery::Block { file, line, offset, size, .. } => {
-                let declared = told(gimli::DW_AT_decl_line)?.udata_value()?;
-                if declared != u64::from(*line) || !self.is_file(told(gimli::DW_AT_decl_file)?, file) {
+                let declared = attribute(gimli::DW_AT_decl_line)?.udata_value()?;
+                if declared != u64::from(*line) || !self.is_file(attribute(gimli::DW_AT_decl_file)?, file) {
                     return None;
                 }
                 let AttributeValue::UnitRef(kind) = kind? else { return None };

@@ -22,7 +22,7 @@ pub(crate) struct Module {
     symbols: OnceCell<Symbols>,
     /// The variables of the debugging information, which knows what is inside them; in order, and empty if there is none. Read
     /// only for an address of data: it takes long.
-    told: OnceCell<Vec<Variable>>,
+    variables: OnceCell<Vec<Variable>>,
     /// Read only to identify functions across builds.
     code: OnceCell<Code>,
 }
@@ -45,7 +45,7 @@ impl Module {
             path: path.to_owned(),
             debugging,
             symbols: OnceCell::new(),
-            told: OnceCell::new(),
+            variables: OnceCell::new(),
             code: OnceCell::new(),
         }
     }
@@ -76,8 +76,8 @@ impl Module {
     }
 
     fn part(&self, address: u64) -> Option<Part> {
-        let told = self.told.get_or_init(|| self.variables().unwrap_or_default());
-        variables::part(told, address).or_else(|| self.symbols().variable(address))
+        let variables = self.variables.get_or_init(|| self.variables().unwrap_or_default());
+        variables::part(variables, address).or_else(|| self.symbols().variable(address))
     }
 
     fn variables(&self) -> Option<Vec<Variable>> {

@@ -16,7 +16,7 @@ use crate::old_values;
 use crate::operations::{answer, verb};
 use crate::run_text::names::{self, Names};
 use crate::run_text::verdict;
-use crate::values::{ShownValue, beside, told};
+use crate::values::{ShownValue, beside, shown_values};
 use raddle_model::{
     Access, BlockReason, Failure, FrontEnd, Holding, Kind, LocationId, ObjectId, Operation, SEQUENTIAL_ORDER,
     TraceFile, is_address,
@@ -317,7 +317,7 @@ fn executed(file: &TraceFile) -> Vec<DisplayEvent> {
             is_switch: before.is_some_and(|thread| thread != step.thread),
             answer: (!answers.is_empty()).then(|| answers.join(", ")),
             note: notes.remove(&index),
-            values: told(file, index),
+            values: shown_values(file, index),
             is_at_lock: step.operation.kind.info().holding == Holding::GivesBack
                 && step
                     .operation

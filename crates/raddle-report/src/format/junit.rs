@@ -11,14 +11,14 @@ use std::time::Duration;
 /// Returns a test suite with one case. A recorded run has no time, but some readers require one.
 pub fn junit(report: &FailureReport) -> String {
     let name = format!("raddle.{}", report.front_end);
-    let told = text(report, Terminal { width: 120, ..Terminal::default() });
+    let description = text(report, Terminal { width: 120, ..Terminal::default() });
     let mut case = if report.failing.failure.is_some() {
         let mut failure = TestCaseStatus::non_success(NonSuccessKind::Failure);
-        failure.set_type(report.kind()).set_message(report.headline()).set_description(told);
+        failure.set_type(report.kind()).set_message(report.headline()).set_description(description);
         TestCase::new(report.program.as_str(), failure)
     } else {
         let mut passed = TestCase::new(report.program.as_str(), TestCaseStatus::success());
-        passed.set_system_out(told);
+        passed.set_system_out(description);
         passed
     };
     case.set_classname(name.as_str()).set_time(Duration::ZERO);

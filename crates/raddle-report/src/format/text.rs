@@ -114,7 +114,7 @@ fn steps(report: &FailureReport, terminal: Terminal) -> String {
 
 /// Returns the locations where the objects of the steps were created.
 fn objects(report: &FailureReport, shown: &BTreeSet<usize>, terminal: Terminal) -> Vec<String> {
-    /// More are not told.
+    /// The largest number that is listed.
     const MOST: usize = 4;
     let run = &report.failing;
     let touched = shown.iter().filter_map(|&step| run.events.get(step));

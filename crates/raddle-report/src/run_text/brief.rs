@@ -16,13 +16,13 @@ pub(crate) fn summary(file: &TraceFile) -> Vec<String> {
             let message = message
                 .split_once(": assertion `")
                 .map_or_else(|| message.clone(), |(_, rest)| format!("assertion `{rest}"));
-            let told = if message.starts_with("assert") { "" } else { "assertion: " };
+            let prefix = if message.starts_with("assert") { "" } else { "assertion: " };
             let place = match names.location(*location).split_once(": ") {
                 Some((line, statement)) if message.contains(statement) => line.to_owned(),
                 _ => at(*location),
             };
             let by = format!(" at {place}, {} {}", names.noun(), names.thread(*thread));
-            vec![format!("{told}{}{by}", joined(&message))]
+            vec![format!("{prefix}{}{by}", joined(&message))]
         }
         Failure::Panic { last, before } => {
             let panicked =
@@ -58,7 +58,7 @@ pub(crate) fn summary(file: &TraceFile) -> Vec<String> {
     }
 }
 
-/// Returns why a run fails as far as its end alone tells it.
+/// Returns why a run fails as far as its end alone shows it.
 pub(crate) fn why(file: &TraceFile) -> Vec<String> {
     let names = Names(file);
     let at = |location: LocationId| place(&names, location);

@@ -1,7 +1,7 @@
 //! The output for a failing run that was replayed, minimized or explained.
 
 use crate::operations::verb;
-use crate::values::{ShownValue, told};
+use crate::values::{ShownValue, shown_values};
 use raddle_model::{TraceFile, TraceStep};
 use serde::Serialize;
 
@@ -152,7 +152,7 @@ impl ExplainedStep {
             thread: file.threads.get(*thread as usize).cloned().unwrap_or_default(),
             operation: verb(operation.kind).to_owned(),
             location: file.locations.get(operation.location.index()).cloned().unwrap_or_default(),
-            values: told(file, index).iter().map(ShownValue::text).collect(),
+            values: shown_values(file, index).iter().map(ShownValue::text).collect(),
         }
     }
 }

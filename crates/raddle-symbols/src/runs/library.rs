@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn files_of_libraries_are_known() {
-        for (file, told) in [
+        for (file, expected) in [
             ("/rustc/0123/library/std/src/sync/mutex.rs", Some("<std>/sync/mutex.rs")),
             ("/x/.cargo/registry/src/index-1/a-1.0/src/b/c.rs", Some("<a-1.0>/b/c.rs")),
             ("/rust/deps/hashbrown-0.16.1/src/lib.rs", Some("<hashbrown-0.16.1>/lib.rs")),
@@ -69,7 +69,7 @@ mod tests {
             ("/usr/include/stdlib.h", Some("<include>/stdlib.h")),
             ("/home/me/a.c", None),
         ] {
-            assert_eq!(name(file, None).as_deref(), told, "{file}");
+            assert_eq!(name(file, None).as_deref(), expected, "{file}");
         }
         let own = "/x/.cargo/registry/src/index-1/a-1.0";
         assert_eq!(name(&format!("{own}/src/list.rs"), Some(own)), None, "the crate that is tested");

@@ -66,19 +66,19 @@ pub fn locate_of(symbols: &mut Symbols, places: &mut [String], own: Option<&str>
     let users = located.iter().flatten().filter(|step| step.library.is_none());
     let sources: BTreeSet<PathBuf> = users.filter_map(|step| step.frame.file.as_deref()).map(plain).collect();
     for (text, steps) in places.iter_mut().zip(located) {
-        let mut told = String::new();
+        let mut described = String::new();
         for Step { mut frame, library, is_call } in steps {
             frame.file = library.or_else(|| frame.file.map(|file| short(&plain(&file), &sources)));
             if frame.file.as_ref().is_some_and(|file| file.ends_with(".rs")) {
                 frame.function = frame.function.map(|function| rust_names::short(&function));
             }
-            if !told.is_empty() {
-                told.push_str(if is_call { CALLED } else { INLINED });
+            if !described.is_empty() {
+                described.push_str(if is_call { CALLED } else { INLINED });
             }
-            told.push_str(&frame.to_string());
+            described.push_str(&frame.to_string());
         }
-        if !told.is_empty() {
-            *text = told;
+        if !described.is_empty() {
+            *text = described;
         }
     }
     sources.iter().map(|path| (short(path, &sources), path.clone())).collect()
@@ -97,17 +97,17 @@ struct Step {
 fn frames(symbols: &mut Symbols, text: &str, own: Option<&str>) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     for (module, offset) in native::way(text) {
-        let told = format!("{module}{offset}");
-        let Some((path, address)) = address(symbols, &told) else { continue };
+        let location = format!("{module}{offset}");
+        let Some((path, address)) = address(symbols, &location) else { continue };
         let frames = symbols.locate(&path, address).frames;
         let is_nameless = frames.iter().all(|frame| frame.file.is_none());
         for (index, mut frame) in frames.into_iter().enumerate() {
             let mut library = frame.file.as_deref().and_then(|file| library::name(file, own));
             if is_nameless && library::is_system(&path) {
-                library = Some(library::module_name(&told));
+                library = Some(library::module_name(&location));
             } else if is_nameless {
                 // The name of a function alone says less than the address.
-                frame.function = frame.function.take().map(|function| format!("{function} ({told})"));
+                frame.function = frame.function.take().map(|function| format!("{function} ({location})"));
             }
             steps.push(Step { frame, library, is_call: index == 0 });
         }

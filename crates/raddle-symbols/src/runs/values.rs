@@ -15,7 +15,7 @@ pub(super) fn translate(file: &mut TraceFile, symbols: &mut Symbols) {
         if let Some(typed) = place.and_then(|(module, address)| symbols.typed_variable(&module, address)) {
             let is_larger = typed.offset + u64::from(cell.width) > typed.size;
             is_of_several[index] = is_larger || typed.base == Base::BitField;
-            tell(cell, typed);
+            describe(cell, typed);
         }
         if file.objects.get(cell.object.index()) == Some(&cell.name) {
             cell.name.clear();
@@ -41,7 +41,7 @@ fn has_names(cells: &[Cell], cell: u32) -> bool {
     cells.get(cell as usize).is_some_and(|cell| !cell.names.is_empty())
 }
 
-fn tell(cell: &mut Cell, typed: Typed) {
+fn describe(cell: &mut Cell, typed: Typed) {
     let is_whole = typed.offset == 0 && typed.size == u64::from(cell.width);
     cell.name = match typed.offset {
         0 => typed.name,
