@@ -107,10 +107,12 @@ fn build(crates: &Path, out: &Path, names: &[&str]) -> PathBuf {
         cargo.output().unwrap_or_else(|error| panic!("cannot start cargo to build {names}: {error}"));
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
-        panic!(
-            "cannot build {names}:\n{said}\nhelp: this build needs the crate registry, or a cargo home that `cargo fetch` \
-             has filled in this workspace"
-        );
+        let help = if said.contains("could not compile") {
+            "the compiler's errors are above"
+        } else {
+            "this build needs the crate registry, or a cargo home that `cargo fetch` has filled in this workspace"
+        };
+        panic!("cannot build {names}:\n{said}\nhelp: {help}");
     }
     target.join("release")
 }

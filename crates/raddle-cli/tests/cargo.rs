@@ -35,7 +35,11 @@ fn cargo_raddle(folder: &Path, words: &[&str]) -> Output {
 }
 
 fn command(folder: &Path, words: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_cargo-raddle"));
+    command_under(Command::new(env!("CARGO_BIN_EXE_cargo-raddle")), folder, words)
+}
+
+/// Adds the arguments and the environment to `command`.
+fn command_under(mut command: Command, folder: &Path, words: &[&str]) -> Command {
     for name in [
         "RUSTFLAGS",
         "CARGO_ENCODED_RUSTFLAGS",
@@ -449,7 +453,10 @@ fn ctrl_c_ends_with_a_summary() {
     // Built before, so that the signal finds a search.
     let built = cargo_raddle(&folder, &[&words[..], &["1"], &exactly].concat());
     assert_eq!(built.status.code(), Some(0), "{}{}", text(&built.stdout), text(&built.stderr));
-    let mut command = command(&folder, &[&words[..], &["1e10"], &exactly].concat());
+    // The tests may have been started with an ignored SIGINT, which would stay ignored.
+    let mut command = Command::new("env");
+    command.args(["--default-signal=INT", env!("CARGO_BIN_EXE_cargo-raddle")]);
+    let mut command = command_under(command, &folder, &[&words[..], &["1e10"], &exactly].concat());
     // As a terminal does, the signal goes to all processes of the group.
     command.process_group(0).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut search = command.spawn().expect("it starts");

@@ -8,7 +8,9 @@ use std::process::{Child, Command, Stdio};
 fn start(words: &[&str], temporary: &Path) -> Child {
     _ = std::fs::remove_dir_all(temporary);
     std::fs::create_dir_all(temporary).expect("a folder can be made");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_raddle"));
+    // The tests may have been started with ignored signals, which would stay ignored.
+    let mut command = Command::new("env");
+    command.args(["--default-signal=INT,TERM,HUP", env!("CARGO_BIN_EXE_raddle")]);
     command.args(words).current_dir(root()).env("TMPDIR", temporary);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.spawn().expect("raddle starts")
