@@ -18,7 +18,7 @@ pub(super) struct Message {
     pub(super) released: Clock,
     /// Who wrote it, and in which event; none for the first value.
     pub(super) written: Option<(ThreadId, u32)>,
-    /// The number of events of the writer up to this one, if everything in `released` happened before it: whoever knows
+    /// The number of events of the writer up to this one, if everything in `released` happened before it: a thread that knows
     /// that many of its events knows all of that. Otherwise the greatest number.
     pub(super) count: u32,
 }

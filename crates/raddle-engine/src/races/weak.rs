@@ -205,7 +205,7 @@ impl Tracker {
         let messages = &mut self.objects[object.index()].messages;
         let weak = &mut *self.weak;
         let own = if order.releases() { &clocks.now } else { &clocks.fenced };
-        // Whoever acquires has joined what it read.
+        // An acquiring thread has joined what it read.
         let joins_all = reads && order.acquires() && order.releases();
         let passed_on = if reads && !joins_all { Some(&messages.at(index).released) } else { None };
         let passed_on = passed_on.filter(|released| !released.is_empty());
