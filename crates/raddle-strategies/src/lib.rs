@@ -45,6 +45,7 @@ mod racing;
 mod roster;
 mod some_runs;
 mod spec;
+mod sums;
 mod tournament;
 mod upo_path;
 mod values;

@@ -23,10 +23,15 @@
 //! `equal_threads_count_as_one_in_half_of_the_runs`. There is no guarantee if draws for several objects
 //! contradict each other; every partial order stays reachable. Test: `contradictions_are_resolved`.
 
+mod order;
+
 use crate::catalogue::{Build, Capabilities, Entry, Family, parameter};
 use crate::profile::Profile;
+use crate::racing::contended;
+use crate::sums::{FEW, Sums};
+use order::{Order, shuffle};
 use raddle_engine::{Choice, Plan, Point, Rng, RunSummary, Strategy};
-use raddle_model::ThreadId;
+use raddle_model::{ObjectId, ThreadId};
 
 /// The catalogue entry.
 pub(crate) const ENTRY: Entry = Entry {
@@ -56,11 +61,15 @@ pub struct Oos {
     by_role: bool,
     /// Per object number: the numbers of the threads, or their roles, in the order in which they have to
     /// touch it.
-    orders: Vec<Vec<u32>>,
-    /// Per object number: how much of its order has been executed.
-    done: Vec<usize>,
-    /// Scratch: the threads that are not held.
+    orders: Vec<Order>,
+    /// Scratch: the threads that are not held, or may no longer be.
     free: Vec<ThreadId>,
+    /// With more than [`FEW`] threads: 1 for each enabled thread that is not held.
+    free_of_many: Sums,
+    /// With more than [`FEW`] threads: 1 for each enabled thread about to access memory, held or not.
+    memory_of_many: Sums,
+    /// With more than [`FEW`] threads: the object touched last.
+    touched: Option<ObjectId>,
     /// Scratch: the groups of an object in the order drawn.
     drawn: Vec<u32>,
     /// Scratch: per group, the number of times it was drawn.
@@ -77,8 +86,10 @@ impl Oos {
             profile: Profile::default(),
             by_role: false,
             orders: Vec::new(),
-            done: Vec::new(),
             free: Vec::new(),
+            free_of_many: Sums::default(),
+            memory_of_many: Sums::default(),
+            touched: None,
             drawn: Vec::new(),
             times: Vec::new(),
         }
@@ -88,8 +99,12 @@ impl Oos {
     /// not complete.
     fn turn(&self, point: &Point<'_>, thread: ThreadId) -> Option<(usize, u32)> {
         let object = self.profile.contended(point.operation(thread))?;
-        let next = *self.orders[object].get(self.done[object])?;
-        Some((object, next))
+        Some((object, self.orders[object].next()?))
+    }
+
+    /// Returns true if `thread` is held.
+    fn is_held(&self, point: &Point<'_>, thread: ThreadId) -> bool {
+        self.turn(point, thread).is_some_and(|(object, next)| self.entry(object, thread) != Some(next))
     }
 
     /// Returns the entry of `thread` in the order of `object`: its number or its role.
@@ -117,14 +132,62 @@ impl Oos {
             let so_far = |time: u32| u64::from(group.total) * u64::from(time) / u64::from(group.most);
             let share = so_far(*time + 1) - so_far(*time);
             *time += 1;
-            orders[object].extend(std::iter::repeat_n(group.role, share as usize));
+            orders[object].extend(group.role, share as usize);
         }
     }
 }
 
-fn shuffle(entries: &mut [u32], rng: &mut Rng) {
-    for index in (1..entries.len()).rev() {
-        entries.swap(index, rng.below(index as u64 + 1) as usize);
+impl Oos {
+    /// Draws a thread that is not held; if there is none, one that accesses memory, because the order of locks determines that of
+    /// most accesses under them; else any.
+    fn among_few(&mut self, point: &Point<'_>) -> ThreadId {
+        let mut free = std::mem::take(&mut self.free);
+        free.clear();
+        free.extend(point.enabled().iter().copied().filter(|&thread| !self.is_held(point, thread)));
+        if free.is_empty() {
+            let is_memory = |thread: &ThreadId| point.operation(*thread).kind.is_memory();
+            free.extend(point.enabled().iter().copied().filter(is_memory));
+        }
+        let among: &[ThreadId] = if free.is_empty() { point.enabled() } else { &free };
+        let thread = among[self.rng.below(among.len() as u64) as usize];
+        self.free = free;
+        thread
+    }
+
+    /// Does [`Oos::among_few`] for many threads, looking only at those for which something has changed.
+    #[inline(never)] // Keeps the path of programs with few threads short.
+    fn among_many(&mut self, point: &Point<'_>) -> ThreadId {
+        if self.free_of_many.is_empty() {
+            point.enabled().iter().for_each(|&thread| self.look_at(point, thread));
+        } else {
+            point.changed().for_each(|thread| self.look_at(point, thread));
+            if let Some(object) = self.touched {
+                let mut free = std::mem::take(&mut self.free);
+                free.clear();
+                self.profile.for_sharers(object, |object| free.extend(point.pending_on(object)));
+                free.drain(..).for_each(|thread| self.look_at(point, thread));
+                self.free = free;
+            }
+        }
+        #[cfg(test)]
+        tests::assert_up_to_date(self, point);
+        let drawn = self.free_of_many.draw(&mut self.rng);
+        let drawn = drawn.or_else(|| self.memory_of_many.draw(&mut self.rng));
+        let thread = drawn.unwrap_or_else(|| {
+            let enabled = point.enabled();
+            enabled[self.rng.below(enabled.len() as u64) as usize]
+        });
+        self.touched = contended(point.operation(thread));
+        thread
+    }
+
+    /// Records whether a thread is enabled, held, or about to access memory.
+    fn look_at(&mut self, point: &Point<'_>, thread: ThreadId) {
+        let enabled = point.is_enabled(thread);
+        let memory = enabled && point.operation(thread).kind.is_memory();
+        let free = enabled && !self.is_held(point, thread);
+        self.free_of_many.set(thread, u64::from(free));
+        self.memory_of_many.set(thread, u64::from(memory));
     }
 }
 
@@ -133,9 +196,10 @@ impl Strategy for Oos {
         self.rng = rng;
         self.profile.begin();
         let objects = self.profile.objects.len();
-        self.orders.resize(objects, Vec::new());
-        self.done.clear();
-        self.done.resize(objects, 0);
+        self.orders.resize(objects, Order::default());
+        self.free_of_many.clear();
+        self.memory_of_many.clear();
+        self.touched = None;
         let grouped =
             self.profile.objects.iter().any(|object| object.is_racing() && !object.groups.is_empty());
         self.by_role = grouped && self.rng.below(2) == 0;
@@ -151,41 +215,21 @@ impl Strategy for Oos {
                 continue;
             }
             for &(thread, count) in &object.accesses {
-                order.extend(std::iter::repeat_n(thread, count as usize));
+                order.extend(thread, count as usize);
             }
-            shuffle(order, &mut self.rng);
+            order.shuffle(&mut self.rng);
         }
         Plan::Run
     }
 
     fn choose(&mut self, point: &Point<'_>) -> Choice {
         self.profile.update(point);
-        let mut free = std::mem::take(&mut self.free);
-        free.clear();
-        free.extend(point.enabled().iter().copied().filter(|&thread| match self.turn(point, thread) {
-            Some((object, next)) => self.entry(object, thread) == Some(next),
-            None => true,
-        }));
-        let held = free.is_empty();
-        if held {
-            // The order of locks determines that of most accesses under them, so it is the one to keep.
-            let is_memory = |thread: &ThreadId| point.operation(*thread).kind.is_memory();
-            free.extend(point.enabled().iter().copied().filter(is_memory));
-        }
-        let among: &[ThreadId] = if free.is_empty() { point.enabled() } else { &free };
-        let thread = among[self.rng.below(among.len() as u64) as usize];
-        self.free = free;
-        if let Some((object, _)) = self.turn(point, thread) {
-            let own = self.entry(object, thread);
-            let rest = &mut self.orders[object][self.done[object]..];
-            match rest.iter().position(|&entry| Some(entry) == own) {
-                Some(position) => {
-                    rest[..=position].rotate_right(1);
-                    self.done[object] += 1;
-                }
-                // One access more than was learnt: the order continues after it.
-                None => debug_assert!(held, "a thread that is next is in the order"),
-            }
+        let thread = if point.thread_count() <= FEW { self.among_few(point) } else { self.among_many(point) };
+        if let Some((object, _)) = self.turn(point, thread)
+            && let Some(own) = self.entry(object, thread)
+        {
+            // If it is not in the order, this is one access more than was learnt: the order continues after it.
+            self.orders[object].take(own);
         }
         Choice::Run(thread)
     }
@@ -222,6 +266,30 @@ mod tests {
     use raddle_model::Kind;
     use raddle_testkit::{Act, Script, affordable, assert_hit_rate, is_thorough};
     use std::collections::BTreeMap;
+
+    /// Checks what is known of many threads against a scan of all of them.
+    pub(super) fn assert_up_to_date(oos: &Oos, point: &Point<'_>) {
+        let mut scanned = oos.clone();
+        scanned.free_of_many.clear();
+        scanned.memory_of_many.clear();
+        for thread in (0..point.thread_count() as u32).map(ThreadId) {
+            scanned.look_at(point, thread);
+            let weights =
+                |oos: &Oos| [&oos.free_of_many, &oos.memory_of_many].map(|sums| sums.weight(thread));
+            assert_eq!(weights(oos), weights(&scanned), "{thread:?} at {}", point.step);
+        }
+    }
+
+    #[test]
+    fn many_threads_are_tracked() {
+        // Checked at every step by `assert_up_to_date`.
+        let mut rng = Rng::for_run(17, 0);
+        let mut oos = Oos::new(5);
+        let mut program = raddle_testkit::locked(&mut rng, 30);
+        (0..20).for_each(|seed| drop(program.run(&mut oos, seed)));
+        assert!(oos.profile.objects.iter().any(|object| object.is_racing()));
+        assert!(!oos.free_of_many.is_empty(), "there are many threads");
+    }
 
     #[test]
     fn one_object_is_uniform() {

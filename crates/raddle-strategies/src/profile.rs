@@ -18,6 +18,8 @@ pub(crate) struct Profile {
     roles: Vec<Option<u32>>,
     /// Invariant: one entry per object of this run seen so far: its number, if it was learnt.
     of_object: Vec<Option<u32>>,
+    /// Per object number: the number of objects of this run seen so far that have it.
+    sharers: Vec<u32>,
 }
 
 /// The profile of one object.
@@ -99,6 +101,8 @@ impl Profile {
     pub(crate) fn begin(&mut self) {
         self.roster.begin();
         self.of_object.clear();
+        self.sharers.clear();
+        self.sharers.resize(self.objects.len(), 0);
     }
 
     /// Looks up the threads and objects that have appeared since the last call; returns the first of the
@@ -107,7 +111,11 @@ impl Profile {
     pub(crate) fn update(&mut self, point: &Point<'_>) -> usize {
         for index in self.of_object.len()..point.object_count() {
             let name = point.object_name(ObjectId(index as u32));
-            self.of_object.push(self.numbers.get(&name).copied());
+            let number = self.numbers.get(&name).copied();
+            if let Some(number) = number {
+                self.sharers[number as usize] += 1;
+            }
+            self.of_object.push(number);
         }
         self.roster.update(point)
     }
@@ -116,6 +124,18 @@ impl Profile {
     #[inline]
     pub(crate) fn number(&self, object: ObjectId) -> Option<usize> {
         self.of_object[object.index()].map(|number| number as usize)
+    }
+
+    /// Calls `action` with each object of this run that has the same number as `object`, itself included.
+    #[inline]
+    pub(crate) fn for_sharers(&self, object: ObjectId, mut action: impl FnMut(ObjectId)) {
+        match self.of_object[object.index()] {
+            Some(number) if self.sharers[number as usize] > 1 => {
+                let ids = (0..).map(ObjectId).zip(&self.of_object);
+                ids.filter(|(_, other)| **other == Some(number)).for_each(|(id, _)| action(id));
+            }
+            _ => action(object),
+        }
     }
 
     /// Returns the number of the object whose order with others `operation` decides, if it was learnt.

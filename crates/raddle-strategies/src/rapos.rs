@@ -16,8 +16,9 @@
 //! the other threads at different steps, some may never occur.
 
 use crate::catalogue::{Build, Capabilities, Entry, Family};
+use crate::sums::FEW;
 use raddle_engine::{Choice, Plan, Point, Rng, Strategy};
-use raddle_model::{Operation, Reads, ThreadId, dependent};
+use raddle_model::{Kind, ObjectId, Operation, ThreadId};
 
 /// The catalogue entry.
 pub(crate) const ENTRY: Entry = Entry {
@@ -38,14 +39,70 @@ pub struct Rapos {
     /// The rest of the current batch.
     batch: Vec<ThreadId>,
     /// The operations that the current batch has executed.
-    executed: Vec<Operation>,
+    executed: Touched,
+    /// The next operations of the threads chosen for a batch.
+    taken: Touched,
+    /// Per thread: the number of the batch that it left because it was disabled.
+    left: Vec<u32>,
     /// Scratch: the threads from which a batch is chosen.
     schedulable: Vec<ThreadId>,
     /// One more than the number of batches of the run.
     batches: u32,
-    /// Per thread that was enabled when a batch was chosen: the number of the last such batch, and the
-    /// thread's number of steps then; 0 for threads that were not.
-    offered: Vec<(u32, u32)>,
+    /// True if there were more than [`FEW`] threads when a batch of this run was chosen.
+    is_wide: bool,
+    /// If so: the threads of [`Point::changed`] since the current batch was chosen, in any order.
+    moved: Vec<ThreadId>,
+    /// If so: the objects that the current batch has touched.
+    objects: Vec<ObjectId>,
+    /// Per thread: its number of steps, if it was enabled when the current batch was chosen.
+    offered: Vec<Option<u32>>,
+    /// If there are many threads: the number of the last batch for which each was schedulable.
+    listed: Vec<u32>,
+    /// The threads whose next operation ends the program, among others.
+    exits: Vec<ThreadId>,
+}
+
+/// A set of operations, by the objects that they touch.
+#[derive(Clone, Default, Debug)]
+struct Touched {
+    /// Per object: 2 * `set` if an operation touches it, 2 * `set` + 1 if one writes it; else less.
+    objects: Vec<u32>,
+    /// Number of this set.
+    set: u32,
+    any: bool,
+    exit: bool,
+}
+
+impl Touched {
+    fn clear(&mut self) {
+        if self.set == u32::MAX / 2 {
+            *self = Touched::default();
+        }
+        self.set += 1;
+        (self.any, self.exit) = (false, false);
+    }
+
+    fn add(&mut self, operation: &Operation) {
+        self.any = true;
+        self.exit |= operation.kind == Kind::Exit;
+        for (object, writes) in operation.objects() {
+            if object.index() >= self.objects.len() {
+                self.objects.resize(object.index() + 1, 0);
+            }
+            let touched = &mut self.objects[object.index()];
+            *touched = (*touched).max(2 * self.set + u32::from(writes));
+        }
+    }
+
+    /// Returns true if `operation` depends on one of the set, where reads do not depend on each other.
+    fn depend(&self, operation: &Operation) -> bool {
+        let touched = |object: ObjectId| self.objects.get(object.index()).copied().unwrap_or(0);
+        self.exit
+            || self.any && operation.kind == Kind::Exit
+            || operation
+                .objects()
+                .any(|(object, writes)| touched(object) >= 2 * self.set + u32::from(!writes))
+    }
 }
 
 impl Rapos {
@@ -54,45 +111,96 @@ impl Rapos {
         Rapos {
             rng: Rng::for_run(0, 0),
             batch: Vec::new(),
-            executed: Vec::new(),
+            executed: Touched::default(),
+            taken: Touched::default(),
+            left: Vec::new(),
             schedulable: Vec::new(),
             batches: 1,
+            is_wide: false,
+            moved: Vec::new(),
+            objects: Vec::new(),
             offered: Vec::new(),
+            listed: Vec::new(),
+            exits: Vec::new(),
         }
     }
 
-    fn next_batch(&mut self, point: &Point<'_>) {
+    /// Lists the schedulable threads, in thread order: those whose next event depends on the current batch, is new, or was not
+    /// enabled before.
+    fn list(&mut self, point: &Point<'_>) {
+        let count = point.thread_count();
         self.schedulable.clear();
-        if self.offered.len() < point.thread_count() {
-            self.offered.resize(point.thread_count(), (0, 0));
-        }
-        let latest = self.batches;
-        self.batches += 1;
-        for &thread in point.enabled() {
-            let (next, progress) = (point.operation(thread), point.progress(thread));
-            let offered = &mut self.offered[thread.index()];
-            let is_new = *offered != (latest, progress);
-            *offered = (self.batches, progress);
-            if is_new || self.executed.iter().any(|done| dependent(done, next, Reads::Independent)) {
-                self.schedulable.push(thread);
+        self.offered.resize(count.max(self.offered.len()), None);
+        if self.is_wide {
+            self.list_changed(point);
+        } else {
+            for thread in (0..count as u32).map(ThreadId) {
+                let progress = point.is_enabled(thread).then(|| point.progress(thread));
+                let is_new = std::mem::replace(&mut self.offered[thread.index()], progress) != progress;
+                if progress.is_some() && (is_new || self.executed.depend(point.operation(thread))) {
+                    self.schedulable.push(thread);
+                }
             }
         }
+        if !self.is_wide && count > FEW {
+            self.is_wide = true;
+            let exits = |thread: &&ThreadId| point.operation(**thread).kind == Kind::Exit;
+            self.exits.extend(point.enabled().iter().filter(exits));
+        }
+    }
+
+    /// Does [`Rapos::list`] for many threads, looking only at those for which something has changed.
+    #[inline(never)] // Keeps the path of programs with few threads short.
+    fn list_changed(&mut self, point: &Point<'_>) {
+        let Rapos { schedulable, executed, moved, objects, offered, listed, exits, .. } = self;
+        let batch = self.batches;
+        listed.resize(offered.len(), 0);
+        let mut add = |thread: ThreadId| {
+            if std::mem::replace(&mut listed[thread.index()], batch) != batch {
+                schedulable.push(thread);
+            }
+        };
+        for thread in moved.drain(..) {
+            let progress = point.is_enabled(thread).then(|| point.progress(thread));
+            let is_new = std::mem::replace(&mut offered[thread.index()], progress) != progress;
+            if is_new && progress.is_some() {
+                add(thread);
+                if point.operation(thread).kind == Kind::Exit {
+                    exits.push(thread);
+                }
+            }
+        }
+        let depends =
+            |thread: &ThreadId| point.is_enabled(*thread) && executed.depend(point.operation(*thread));
+        for object in objects.drain(..) {
+            point.pending_on(object).filter(depends).for_each(&mut add);
+        }
+        exits.retain(|&thread| point.is_enabled(thread) && point.operation(thread).kind == Kind::Exit);
+        exits.iter().copied().filter(depends).for_each(&mut add);
+        if executed.exit {
+            point.enabled().iter().copied().for_each(add);
+        }
+        schedulable.sort_unstable();
+    }
+
+    fn next_batch(&mut self, point: &Point<'_>) {
+        self.batches += 1;
+        self.list(point);
         if self.schedulable.is_empty() {
             let enabled = point.enabled();
             self.schedulable.push(enabled[self.rng.below(enabled.len() as u64) as usize]);
         }
         // A random one, then, in thread order, each further one that is independent of those taken, with
         // probability 1/2.
-        self.schedulable.sort_unstable();
         let first = self.schedulable[self.rng.below(self.schedulable.len() as u64) as usize];
         self.batch.push(first);
+        self.taken.clear();
+        self.taken.add(point.operation(first));
         for &thread in &self.schedulable {
             let next = point.operation(thread);
-            let clash = |&taken: &ThreadId| {
-                taken == thread || dependent(point.operation(taken), next, Reads::Independent)
-            };
-            if !self.batch.iter().any(clash) && self.rng.bits() >> 63 == 1 {
+            if thread != first && !self.taken.depend(next) && self.rng.bits() >> 63 == 1 {
                 self.batch.push(thread);
+                self.taken.add(next);
             }
         }
         self.executed.clear();
@@ -111,19 +219,43 @@ impl Strategy for Rapos {
         self.batch.clear();
         self.executed.clear();
         self.batches = 1;
+        self.left.clear();
+        self.is_wide = false;
+        self.moved.clear();
+        self.objects.clear();
         self.offered.clear();
+        self.listed.clear();
+        self.exits.clear();
         Plan::Run
     }
 
     fn choose(&mut self, point: &Point<'_>) -> Choice {
         // An event of the batch is independent of the others, but the spin rule may still deschedule its
         // thread.
-        self.batch.retain(|&thread| point.is_enabled(thread));
-        if self.batch.is_empty() {
-            self.next_batch(point);
+        point.for_changed(|thread, enabled| {
+            if self.is_wide {
+                self.moved.push(thread);
+            }
+            if !enabled {
+                self.left.resize(self.left.len().max(thread.index() + 1), 0);
+                self.left[thread.index()] = self.batches;
+            }
+        });
+        let batch = self.batches;
+        let thread = loop {
+            match self.batch.pop() {
+                Some(thread) if self.left.get(thread.index()) == Some(&batch) => {}
+                Some(thread) => break thread,
+                None => {
+                    self.next_batch(point);
+                    break self.batch.pop().expect("a new batch is not empty");
+                }
+            }
+        };
+        self.executed.add(point.operation(thread));
+        if self.is_wide {
+            self.objects.extend(point.operation(thread).objects().map(|(object, _)| object));
         }
-        let thread = self.batch.pop().expect("a batch is never empty");
-        self.executed.push(*point.operation(thread));
         Choice::Run(thread)
     }
 
@@ -148,6 +280,7 @@ impl Strategy for Rapos {
 mod tests {
     use super::*;
     use raddle_engine::{Census, Engine, explore};
+    use raddle_model::{Access, LocationId, Reads, dependent};
     use raddle_testkit::{Script, affordable, hits, is_thorough};
     use std::ops::ControlFlow;
 
@@ -170,6 +303,31 @@ mod tests {
             !is_thorough() || (writes.distinct(), buffers.distinct()) == (6, 3),
             "{writes:?} {buffers:?}"
         );
+    }
+
+    #[test]
+    fn a_set_depends_on_what_one_of_its_operations_depends_on() {
+        let mut rng = Rng::for_run(11, 0);
+        let mut draw = |most: u64| rng.below(most) as u32;
+        let mut operation = || {
+            let kind = if draw(20) == 0 { Kind::Exit } else { Kind::Local };
+            let access = |write: u32| if write == 0 { Access::Read } else { Access::Write };
+            let touch = |operation: Operation, object: u32, write: u32| match object {
+                5.. => operation,
+                object => operation.on(ObjectId(object), access(write)),
+            };
+            let first = touch(Operation::new(kind, LocationId(0)), draw(6), draw(2));
+            touch(first, draw(10), draw(2))
+        };
+        let mut set = Touched::default();
+        for size in (0..400).map(|round| round % 4) {
+            let operations: Vec<Operation> = (0..size).map(|_| operation()).collect();
+            set.clear();
+            operations.iter().for_each(|operation| set.add(operation));
+            let next = operation();
+            let expected = operations.iter().any(|done| dependent(done, &next, Reads::Independent));
+            assert_eq!(set.depend(&next), expected, "{operations:?} {next:?}");
+        }
     }
 
     #[test]

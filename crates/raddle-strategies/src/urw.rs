@@ -9,6 +9,7 @@
 
 use crate::catalogue::{Build, Capabilities, Entry, Family};
 use crate::roster::Roster;
+use crate::sums::{FEW, Sums};
 use raddle_engine::{Choice, Plan, Point, Rng, RunSummary, Strategy};
 use raddle_model::ThreadId;
 
@@ -33,12 +34,20 @@ pub struct Urw {
     weight: Vec<u64>,
     /// Per thread of this run: its remaining weight, at least 1.
     left: Vec<u64>,
+    /// Once there were more than [`FEW`] threads: the remaining weights of those that are enabled.
+    sums: Sums,
 }
 
 impl Urw {
     /// Creates URW, which has no parameters.
     pub fn new() -> Urw {
-        Urw { rng: Rng::for_run(0, 0), roster: Roster::default(), weight: Vec::new(), left: Vec::new() }
+        Urw {
+            rng: Rng::for_run(0, 0),
+            roster: Roster::default(),
+            weight: Vec::new(),
+            left: Vec::new(),
+            sums: Sums::default(),
+        }
     }
 }
 
@@ -48,11 +57,30 @@ impl Default for Urw {
     }
 }
 
+impl Urw {
+    /// Draws a thread if there are more than [`FEW`].
+    #[inline(never)] // Keeps the path of programs with few threads short.
+    fn among_many(&mut self, point: &Point<'_>) -> ThreadId {
+        if self.sums.is_empty() {
+            point.enabled().iter().for_each(|&thread| self.sums.set(thread, self.left[thread.index()]));
+        } else {
+            for thread in point.changed() {
+                let weight = if point.is_enabled(thread) { self.left[thread.index()] } else { 0 };
+                self.sums.set(thread, weight);
+            }
+        }
+        #[cfg(test)]
+        tests::assert_up_to_date(self, point);
+        self.sums.draw(&mut self.rng).expect("an enabled thread has a weight of at least 1")
+    }
+}
+
 impl Strategy for Urw {
     fn begin(&mut self, rng: Rng) -> Plan {
         self.rng = rng;
         self.roster.begin();
         self.left.clear();
+        self.sums.clear();
         Plan::Run
     }
 
@@ -62,11 +90,18 @@ impl Strategy for Urw {
             let weight = self.roster.number(thread).map_or(1, |number| self.weight[number]).max(1);
             self.left.push(weight);
             if let Some(parent) = point.parent(thread) {
-                let parent = &mut self.left[parent.index()];
-                *parent = parent.saturating_sub(weight).max(1);
+                let left = &mut self.left[parent.index()];
+                *left = left.saturating_sub(weight).max(1);
+                if !self.sums.is_empty() && point.is_enabled(parent) {
+                    self.sums.set(parent, *left);
+                }
             }
         }
-        let thread = weighted(point.enabled(), &self.left, &mut self.rng);
+        let thread = if point.thread_count() <= FEW {
+            weighted(point.enabled(), &self.left, &mut self.rng)
+        } else {
+            self.among_many(point)
+        };
         let left = &mut self.left[thread.index()];
         *left = (*left - 1).max(1);
         Choice::Run(thread)
@@ -167,5 +202,39 @@ mod tests {
         assert_eq!(counts.len(), 15);
         let mean = 400_000 / 15;
         assert!(counts.values().all(|&count| count.abs_diff(mean) < 4 * 158), "{counts:?}");
+    }
+
+    /// Checks the sums of many threads against the weights of all of them.
+    pub(super) fn assert_up_to_date(urw: &Urw, point: &Point<'_>) {
+        for (thread, &left) in (0..).map(ThreadId).zip(&urw.left) {
+            let expected = if point.is_enabled(thread) { left } else { 0 };
+            assert_eq!(urw.sums.weight(thread), expected, "{thread:?} at {}", point.step);
+        }
+    }
+
+    #[test]
+    fn many_threads_are_weighted_like_few() {
+        // 20 of the 40 events are those of thread 0. Every step is checked by `assert_up_to_date`.
+        let mut texts = vec!["W0"; 20];
+        let long = ["W0"; 20].join(" ");
+        texts.insert(0, &long);
+        let mut program = Script::straight(1, &texts);
+        let mut urw = Urw::new();
+        program.run(&mut urw, 0);
+        raddle_testkit::assert_hit_rate(20_000, 0.5, |seed| {
+            program.run(&mut urw, seed + 1).0[0].thread == ThreadId(0)
+        });
+    }
+
+    #[test]
+    fn many_children_count_for_their_parent() {
+        let main: Vec<Act> = (1..=20).flat_map(|child| [Act::Spawn(child), Act::Step]).collect();
+        let mut program = Script::new().thread(&main);
+        for child in 1..=20 {
+            program = program.spawned(&vec![Act::Step; child as usize]);
+        }
+        let mut urw = Urw::new();
+        (0..50).for_each(|seed| drop(program.run(&mut urw, seed)));
+        assert!(!urw.sums.is_empty(), "there are many threads");
     }
 }
