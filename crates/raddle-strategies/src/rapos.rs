@@ -48,7 +48,9 @@ pub struct Rapos {
     schedulable: Vec<ThreadId>,
     /// One more than the number of batches of the run.
     batches: u32,
-    /// True if there were more than [`FEW`] threads when a batch of this run was chosen.
+    /// The number of threads up to which all are looked at: [`FEW`].
+    few: usize,
+    /// True if there were more than `few` threads when a batch of this run was chosen.
     is_wide: bool,
     /// If so: the threads of [`Point::changed`] since the current batch was chosen, in any order.
     moved: Vec<ThreadId>,
@@ -116,6 +118,7 @@ impl Rapos {
             left: Vec::new(),
             schedulable: Vec::new(),
             batches: 1,
+            few: FEW,
             is_wide: false,
             moved: Vec::new(),
             objects: Vec::new(),
@@ -142,7 +145,7 @@ impl Rapos {
                 }
             }
         }
-        if !self.is_wide && count > FEW {
+        if !self.is_wide && count > self.few {
             self.is_wide = true;
             let exits = |thread: &&ThreadId| point.operation(**thread).kind == Kind::Exit;
             self.exits.extend(point.enabled().iter().filter(exits));
@@ -328,6 +331,24 @@ mod tests {
             let expected = operations.iter().any(|done| dependent(done, &next, Reads::Independent));
             assert_eq!(set.depend(&next), expected, "{operations:?} {next:?}");
         }
+    }
+
+    #[test]
+    fn many_threads_are_scheduled_like_few() {
+        // `few` stays on the path for few threads.
+        let (mut few, mut many) = (Rapos { few: usize::MAX, ..Rapos::new() }, Rapos::new());
+        let mut steps = 0;
+        for number in 0..affordable(12) {
+            let mut rng = Rng::for_run(29, number);
+            let mut program = raddle_testkit::locked(&mut rng, 40);
+            for seed in 0..3 {
+                let events = program.run(&mut few, seed).0;
+                assert_eq!(events, program.run(&mut many, seed).0, "{number} {seed}");
+                steps += events.len();
+            }
+            assert!(many.is_wide && !few.is_wide);
+        }
+        assert!(steps > 0);
     }
 
     #[test]
