@@ -58,16 +58,16 @@ fn a_changed_test_is_reported_at_the_first_different_step() {
     for part in [
         "diverged from the recorded run at step 2 of ",
         "main did `spawn at ",
-        "now it is about to do `read #0 at ",
+        "now it is about to do `read count at ",
     ] {
         assert!(more.contains(part), "`{part}` is not in:\n{more}");
     }
     let fewer = error(&path, test(0, true));
-    let parts = ["at step 1 of ", "main did `read #0 at ", "now it is about to do `spawn at "];
+    let parts = ["at step 1 of ", "main did `read count at ", "now it is about to do `spawn at "];
     assert!(parts.iter().all(|part| fewer.contains(part)), "{fewer}");
     let shorter = error(&path, test(1, false));
     assert!(
-        shorter.contains("did `lock #1 at ") && shorter.contains("now the run is over (passed)"),
+        shorter.contains("did `lock balance at ") && shorter.contains("now the run is over (passed)"),
         "{shorter}"
     );
     let dead = error(&path, || panic!("at once"));
@@ -163,7 +163,7 @@ fn a_failure_is_explained() {
     let report = failed.to_string();
     let explanation = failed.explanation.as_deref().unwrap_or_else(|| panic!("{report}"));
     let (first, rest) = explanation.split_once(" before ").expect("two operations");
-    assert!(first.contains(" locked `#"), "{explanation}");
+    assert!(first.contains(" locked `balance` at "), "{explanation}");
     assert!(rest.contains(" locked it at ") && rest.contains("check_replay.rs:"), "{explanation}");
     assert!(rest.ends_with("'s lock comes first, the run passes."), "{explanation}");
     assert!(report.contains(&format!("\n\nWhy: {first} before ")), "{report}");

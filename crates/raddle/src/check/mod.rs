@@ -17,6 +17,7 @@ mod passed;
 mod record;
 mod replay;
 mod serve;
+mod source;
 mod turns;
 mod verdict;
 

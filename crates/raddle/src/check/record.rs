@@ -2,6 +2,7 @@
 
 use super::freedoms::FREE;
 use super::panics::Panic;
+use super::source::Sources;
 use crate::runtime::Runtime;
 use raddle_model::{
     Environment, Failure, FrontEnd, LocationId, MemoryModel, NO_LOCATION, ObjectId, SEQUENTIAL_ORDER,
@@ -92,13 +93,24 @@ fn environment() -> Environment {
     }
 }
 
-/// Returns a name for every object: its number and where it was created. Objects without a creation stand for
-/// threads.
+/// Returns a name for every object: its name in the source, its number where that is not the only one, and where
+/// it was created. Objects without a creation stand for threads.
 fn object_names(runtime: &Runtime, count: usize) -> Vec<String> {
     let mut names: Vec<String> = (0..count).map(|index| format!("#{index}, a thread")).collect();
-    for &(ObjectId(index), location) in &runtime.created {
+    let mut sources = Sources::default();
+    let words: Vec<Option<String>> =
+        runtime.created.iter().map(|&(_, location)| sources.name(location)).collect();
+    let mut uses = BTreeMap::new();
+    for word in words.iter().flatten() {
+        *uses.entry(word).or_insert(0) += 1;
+    }
+    for (&(ObjectId(index), location), word) in runtime.created.iter().zip(&words) {
         if let Some(name) = names.get_mut(index as usize) {
-            *name = format!("#{index} made at {location}");
+            *name = match word {
+                Some(word) if uses[word] == 1 => format!("{word} made at {location}"),
+                Some(word) => format!("{word} #{index} made at {location}"),
+                None => format!("#{index} made at {location}"),
+            };
         }
     }
     let order = runtime.engine.sequential_order().map(|object| object.index());
