@@ -125,10 +125,10 @@ impl Engine {
         false
     }
 
-    /// Ends the wait of `thread` for a condition variable, a semaphore, a thread or a time, as if its time
-    /// limit had expired; if it is about to begin to wait for a condition variable, as soon as it does. Has
+    /// Ends the wait of `thread` for a condition variable, a lock, a semaphore, a token, a thread or a time, as if its
+    /// time limit had expired; if it is about to begin to wait for a condition variable, as soon as it does. Has
     /// no effect on a thread that is about to do anything else. A front end calls this as part of a step of
-    /// another thread, for cancellation.
+    /// another thread, for cancellation and signals.
     pub fn interrupt(&mut self, thread: ThreadId) {
         let now = self.now;
         let entry = self.threads.get_mut(thread);
@@ -138,7 +138,14 @@ impl Engine {
         let waits = entry.operation.kind.info().waits;
         match waits {
             Waits::Inside(BlockReason::Condition) => entry.interrupted = true,
-            Waits::Before(BlockReason::Semaphore | BlockReason::Join | BlockReason::Condition)
+            Waits::Before(
+                BlockReason::Semaphore
+                | BlockReason::Join
+                | BlockReason::Condition
+                | BlockReason::Mutex
+                | BlockReason::ReadWriteLock
+                | BlockReason::Park,
+            )
             | Waits::Time
                 if entry.wake == Wake::None =>
             {

@@ -127,6 +127,7 @@ fn made(mut ran: Box<RunResult>) -> FinishedRun<Box<RunResult>> {
         profiling_error: ran.profiling_error.take(),
         forgot_writes: ran.forgot_writes,
         has_weak_orders: ran.has_weak_orders,
+        interrupts: ran.has_interrupts,
     };
     let run = Run {
         fingerprint: ran.fingerprint,

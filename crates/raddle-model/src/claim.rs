@@ -100,6 +100,9 @@ pub struct Claims {
     /// Memory accesses are no scheduling points. Bugs that need another order of these are outside of every statement.
     #[serde(default)]
     pub synchronisation_only: bool,
+    /// A thread sent a signal to another one, or cancelled it. Other moments at which that takes effect are outside of every statement.
+    #[serde(default)]
+    pub interrupts: bool,
     /// Runs in which old values of atomics could not be read because there were too many. They are outside of every statement.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub forgot_writes: u64,

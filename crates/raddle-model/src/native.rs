@@ -288,6 +288,9 @@ pub struct RunResult {
     /// True if it had sleeps or time limits, and these ended only when nothing else could run.
     #[serde(skip_serializing_if = "is_default")]
     pub idle_timeouts: bool,
+    /// True if a thread sent a signal to another one, or cancelled it.
+    #[serde(skip_serializing_if = "is_default")]
+    pub has_interrupts: bool,
     /// Number of times the run waited for something from outside the program, so that it may not repeat.
     #[serde(skip_serializing_if = "is_default")]
     pub outside_waits: u64,

@@ -17,6 +17,9 @@ pub fn line(claims: &Claims) -> Option<String> {
         if claims.idle_timeouts {
             out += "; timeouts that fire while other threads can run are not covered";
         }
+        if claims.interrupts {
+            out += "; other moments at which signals and cancellations take effect are not covered";
+        }
         if claims.synchronisation_only {
             out += "; orders of memory accesses are not covered";
         }
@@ -52,6 +55,9 @@ pub fn exhaustion(claims: &Claims) -> Option<String> {
     }
     if claims.idle_timeouts {
         out += " in which timeouts fire only when nothing else can run";
+    }
+    if claims.interrupts {
+        out += ", except for the moments at which signals and cancellations take effect";
     }
     if claims.rests > 0 {
         out += ", except some with longer spin loops";

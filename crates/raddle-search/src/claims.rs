@@ -22,6 +22,7 @@ pub fn claims(tally: &Tally, lanes: &Lanes) -> Claims {
     claims.rests = tally.rests;
     claims.forgot_writes = tally.forgot_writes;
     claims.idle_timeouts = tally.idle_timeouts;
+    claims.interrupts = tally.interrupts;
     claims.exhaustion = tally.exhausted.then(|| exhaustion(tally, lanes));
     let too_long = tally.kinds.get(STEP_LIMIT).copied().unwrap_or(0);
     claims.cut_short = too_long + tally.inconclusive;

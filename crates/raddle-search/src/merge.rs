@@ -51,6 +51,8 @@ struct Counts {
     rests: u64,
     #[serde(default)]
     idle_timeouts: bool,
+    #[serde(default)]
+    interrupts: bool,
     threads: u64,
     steps: u64,
     outside_waits: u64,
@@ -81,6 +83,7 @@ impl Counts {
             census,
             rests: tally.rests,
             idle_timeouts: tally.idle_timeouts,
+            interrupts: tally.interrupts,
             threads: tally.threads,
             steps: tally.steps,
             outside_waits: tally.outside_waits,
@@ -121,6 +124,7 @@ impl Counts {
             census,
             rests: self.rests,
             idle_timeouts: self.idle_timeouts,
+            interrupts: self.interrupts,
             threads: self.threads,
             steps: self.steps,
             outside_waits: self.outside_waits,

@@ -52,6 +52,9 @@ pub struct Details {
     /// True if an atomic access had a memory order weaker than sequential consistency.
     #[serde(skip_serializing_if = "is_false")]
     pub has_weak_orders: bool,
+    /// True if a thread sent a signal to another one, or cancelled it.
+    #[serde(skip_serializing_if = "is_false")]
+    pub interrupts: bool,
 }
 
 fn is_false(value: &bool) -> bool {

@@ -34,6 +34,8 @@ pub struct Tally {
     pub steps: u64,
     /// True if a run had timeouts, and these fired only when nothing else could run.
     pub idle_timeouts: bool,
+    /// True if a thread of a run sent a signal to another one, or cancelled it.
+    pub interrupts: bool,
     /// Number of times runs waited for something outside the program.
     pub outside_waits: u64,
     /// Number of processes that runs started.
@@ -104,6 +106,7 @@ impl Tally {
         if let Some(details) = &run.details {
             self.forgot_writes += u64::from(details.forgot_writes);
             self.has_weak_orders |= details.has_weak_orders;
+            self.interrupts |= details.interrupts;
         }
         if run.cut_off {
             self.cut_off += 1;
@@ -168,6 +171,7 @@ impl Tally {
         self.census.merge(&other.census);
         self.rests += other.rests;
         self.idle_timeouts |= other.idle_timeouts;
+        self.interrupts |= other.interrupts;
         self.forgot_writes += other.forgot_writes;
         self.has_weak_orders |= other.has_weak_orders;
         self.weak_runs += other.weak_runs;

@@ -25,8 +25,10 @@ static void *take(void *unused) {
 }
 
 static void *wait_for_handler(void *unused) {
+    sigset_t none;
+    sigemptyset(&none);
     while (!handled) {
-        pause();
+        sigsuspend(&none);
     }
     return unused;
 }
@@ -49,8 +51,12 @@ int main(void) {
     join(napping);
     must(pthread_kill(taking, SIGUSR2));
     join(taking);
+    /* It inherits the mask, so the signal does not come before it waits. */
+    sigset_t hangup;
+    sigemptyset(&hangup);
+    sigaddset(&hangup, SIGHUP);
+    must(pthread_sigmask(SIG_BLOCK, &hangup, NULL));
     pthread_t waiting = start(wait_for_handler, NULL);
-    usleep(100000); /* It is waiting now. */
     must(pthread_kill(waiting, SIGHUP));
     join(waiting);
     assert(handled == SIGHUP);

@@ -24,13 +24,13 @@ fn prepare(name: &str) -> PathBuf {
     folder
 }
 
-/// Checks that a program behaves as without control in every run.
+/// Checks that a program behaves as without control in every run with these options.
 #[track_caller]
-fn check(name: &str) {
+fn check(name: &str, more: &[&str]) {
     let folder = prepare(name);
     let program = format!("./{name}");
     let options = ["--runs", "10", "--no-minimize", "--fail-on-exit", "--expect-output", "plain"];
-    let output = raddle(&folder, &[&["run"], &options[..], &["--", &program]].concat());
+    let output = raddle(&folder, &[&["run"], &options[..], more, &["--", &program]].concat());
     let [text, messages] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text));
     assert_eq!(output.status.code(), Some(0), "{name}: {text}{messages}");
 }
@@ -40,7 +40,18 @@ macro_rules! programs {
     ($($name:ident;)*) => {$(
         #[test]
         fn $name() {
-            check(stringify!($name));
+            check(stringify!($name), &[]);
+        }
+    )*};
+}
+
+/// Sleeps of these programs let other threads come to a wait.
+macro_rules! sleeping_programs {
+    ($($name:ident;)*) => {$(
+        #[test]
+        fn $name() {
+            check(stringify!($name), &["--timeouts", "idle"]);
+            check(stringify!($name), &["--timeouts", "idle", "--threads", "os"]);
         }
     )*};
 }
@@ -50,6 +61,46 @@ programs! {
     groups;
     process_shared;
     random_bytes;
+    signal_stacks;
+    signal_targets;
+}
+
+sleeping_programs! {
+    signal_interrupts;
+    signal_timers;
+}
+
+#[test]
+fn an_alarm_without_a_handler_ends_only_a_program_that_is_late() {
+    let folder = compile("limits");
+    for (mode, verdict, kind) in [
+        ("deadlock", "failed", Some("deadlock")),
+        ("pause", "failed", Some("signal")),
+        ("late", "failed", Some("signal")),
+        ("busy", "failed", Some("signal")),
+        ("in-time", "passed", None),
+    ] {
+        let report = run(&folder, &["--runs", "20", "--no-minimize", "--", "./limits", mode]);
+        assert_eq!(
+            (report["verdict"].as_str(), report["kind"].as_str()),
+            (Some(verdict), kind),
+            "{mode}: {report}"
+        );
+        let message = report["message"].as_str().unwrap_or_default();
+        assert!(kind != Some("signal") || message.contains("SIGALRM"), "{mode}: {message}");
+    }
+}
+
+#[test]
+fn a_signal_before_the_wait_for_it_is_lost() {
+    let folder = compile("lost_signal");
+    let report = run(&folder, &["--runs", "100", "--", "./lost_signal"]);
+    assert_eq!(report["kind"].as_str(), Some("deadlock"), "{report}");
+    super::replays(&folder, &report, 20);
+    let right = run(&folder, &["--runs", "1000", "--", "./lost_signal", "right"]);
+    assert_eq!(right["verdict"].as_str(), Some("passed"), "{right}");
+    let all = run(&folder, &["-s", "dpor", "--", "./lost_signal", "right"]);
+    assert_eq!(all["claims"]["interrupts"].as_bool(), Some(true), "{all}");
 }
 
 /// A process that outlives its run would hold the lock that the next run needs.

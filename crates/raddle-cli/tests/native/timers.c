@@ -1,5 +1,7 @@
-/* Waits for something uncontrolled: a handler that a timer calls, a thread of the C library, asynchronous cancellation, other processes. */
+/* Waits for a timer, or for something uncontrolled: a thread of the C library, asynchronous cancellation, other processes. */
 #define _GNU_SOURCE
+#include <fcntl.h>
+#include <mqueue.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -46,6 +48,12 @@ int main(int count, char **arguments) {
         timer_create(CLOCK_MONOTONIC, &event, &timer);
         timer_settime(timer, 0, &soon, NULL);
         while (sem_wait(&semaphore) != 0) {}
+    }
+    if (!strcmp(way, "notice")) {
+        struct sigevent event = {.sigev_notify = SIGEV_THREAD, .sigev_notify_function = notify};
+        mqd_t queue = mq_open("/raddle-timers", O_CREAT | O_RDONLY, 0600, NULL);
+        mq_unlink("/raddle-timers");
+        mq_notify(queue, &event);
     }
     if (!strcmp(way, "barrier")) {
         pthread_barrier_t *shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

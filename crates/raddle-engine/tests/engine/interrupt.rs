@@ -7,6 +7,7 @@ use raddle_testkit::{affordable, is_thorough};
 const MUTEX: ObjectId = ObjectId(0);
 const CONDITION: ObjectId = ObjectId(1);
 const SEMAPHORE: ObjectId = ObjectId(2);
+const TOKEN: ObjectId = ObjectId(3);
 
 /// The first thread waits; the second one takes a step and interrupts it.
 struct Waiting {
@@ -24,9 +25,12 @@ impl Program for Waiting {
     fn start(&mut self, engine: &mut Engine) {
         self.next = [0; 2];
         self.replies.clear();
-        for (name, resource) in
-            [(1, Resource::mutex(MutexKind::Normal)), (2, Resource::condition()), (3, Resource::semaphore(0))]
-        {
+        for (name, resource) in [
+            (1, Resource::mutex(MutexKind::Normal)),
+            (2, Resource::condition()),
+            (3, Resource::semaphore(0)),
+            (4, Resource::Token { available: false }),
+        ] {
             engine.add_object(Name(name), resource);
         }
         engine.add_thread();
@@ -111,6 +115,19 @@ fn a_wait_for_a_condition_ends_with_the_mutex() {
     // An interruption before the lock is taken has no effect; one between the lock and the wait has.
     assert_eq!(ended + deadlocks, affordable(200));
     assert!(!is_thorough() || ended > 60 && deadlocks > 40, "{ended} {deadlocks}");
+}
+
+#[test]
+fn a_wait_for_a_mutex_ends_without_the_mutex() {
+    let (ended, deadlocks) = interrupted(&[on(Kind::Lock, MUTEX), on(Kind::Lock, MUTEX)]);
+    // As above: an interruption before the first lock has no effect.
+    assert_eq!(ended + deadlocks, affordable(200));
+    assert!(!is_thorough() || ended > 60 && deadlocks > 40, "{ended} {deadlocks}");
+}
+
+#[test]
+fn a_wait_for_a_token_ends() {
+    assert_eq!(interrupted(&[on(Kind::Park, TOKEN)]), (affordable(200), 0));
 }
 
 #[test]

@@ -34,6 +34,11 @@ pub(crate) fn watch() {
     }
 }
 
+/// Returns true for the handler by which a crash is reported; the program has not set one.
+pub(crate) fn is_own(handler: usize) -> bool {
+    handler == caught as *const () as usize
+}
+
 /// Sets a stack for the signal handlers of the current OS thread. It is part of the library's own memory, so
 /// that the program's mappings have the same addresses with and without it.
 pub(crate) fn use_own_stack() {

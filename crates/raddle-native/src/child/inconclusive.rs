@@ -1,8 +1,6 @@
 //! Deadlocks and endless runs that are inconclusive, because something uncontrolled would have ended them.
-#![expect(unsafe_code, reason = "the actions of signals are read")]
 
 use crate::child::runtime::{Runtime, Thread};
-use libc::c_int;
 use raddle_model::{Failure, Verdict};
 
 /// Returns the reason why a run without an end is inconclusive, if something uncontrolled would have ended
@@ -10,9 +8,7 @@ use raddle_model::{Failure, Verdict};
 pub(crate) fn reason(runtime: &mut Runtime) -> Option<&'static str> {
     match runtime.engine.summary().verdict {
         Verdict::Failed { failure: Failure::Deadlock { .. } | Failure::StepLimit { .. } }
-        | Verdict::Inconclusive { .. } => {
-            timer(runtime).or_else(|| cancellation(runtime)).or_else(|| shared_memory(runtime))
-        }
+        | Verdict::Inconclusive { .. } => cancellation(runtime).or_else(|| shared_memory(runtime)),
         _ => None,
     }
 }
@@ -43,22 +39,6 @@ fn shared_memory(runtime: &Runtime) -> Option<&'static str> {
     maps.lines().any(|line| is_shared(line) == Some(true)).then_some(
         "threads wait for a lock, semaphore or futex in shared memory, which another process of the program may \
          release; raddle does not control other processes",
-    )
-}
-
-/// Returns the reason why a run without an end is inconclusive: a timer would have called a handler.
-fn timer(runtime: &Runtime) -> Option<&'static str> {
-    let handled = |signal: &c_int| {
-        // SAFETY: an all-zero action is valid.
-        let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
-        // SAFETY: `action` is valid for writes, and no new action is set.
-        unsafe { libc::sigaction(*signal, std::ptr::null(), &raw mut action) };
-        !matches!(action.sa_sigaction, libc::SIG_DFL | libc::SIG_IGN)
-    };
-    let mut sent = (1..=64).filter(|signal| runtime.outside.timers >> (signal - 1) & 1 != 0);
-    sent.any(|signal| handled(&signal)).then_some(
-        "threads wait for the signal handler of a timer (alarm, setitimer, timer_settime), which raddle does not \
-         control\nhelp: use a thread that waits in sigwait, or sleeps",
     )
 }
 

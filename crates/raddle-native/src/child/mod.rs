@@ -1,6 +1,7 @@
 //! Code that runs in the child of the fork server, which executes one run of the program.
 
 pub(crate) mod accesses;
+pub(crate) mod alarms;
 pub(crate) mod atomics;
 pub(crate) mod callers;
 pub(crate) mod control;
@@ -16,11 +17,13 @@ pub(crate) mod loss;
 pub(crate) mod objects;
 pub(crate) mod os_thread;
 pub(crate) mod outside;
+pub(crate) mod pending;
 pub(crate) mod pool;
 pub(crate) mod results;
 pub(crate) mod runtime;
 pub(crate) mod scheduling;
 pub(crate) mod shared_memory;
+pub(crate) mod signals;
 pub(crate) mod stack;
 pub(crate) mod streams;
 pub(crate) mod switching;

@@ -183,8 +183,8 @@ pub(crate) struct Outside {
     sets: Vec<(u64, Vec<c_int>)>,
     /// True if other processes may have files of this one, so that nothing is inside any more.
     pub(crate) shared_files: bool,
-    /// The signals that timers of the program may send, as bits.
-    pub(crate) timers: u64,
+    /// The number of files that signals can be read from.
+    pub(crate) signal_files: u32,
     /// The number of file numbers allocated.
     numbers: u64,
     pub(crate) wakes: Vec<Wake>,
@@ -323,7 +323,7 @@ pub(super) fn poll(files: &mut [pollfd], span: u64) -> isize {
     unsafe { raw::syscall(libc::SYS_ppoll, [files.as_mut_ptr() as usize, files.len(), limit, 0, 8, 0]) }
 }
 
-fn pending_signals() -> u64 {
+pub(crate) fn pending_signals() -> u64 {
     let mut set = 0_u64;
     // SAFETY: the set has eight bytes.
     unsafe { raw::syscall(libc::SYS_rt_sigpending, [&raw mut set as usize, 8, 0, 0, 0, 0]) };

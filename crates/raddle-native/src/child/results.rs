@@ -57,6 +57,8 @@ pub(crate) struct RunData {
     /// True if it had sleeps or time limits, and these ended only when nothing else could run.
     pub(crate) idle_timeouts: bool,
     pub(crate) status: i32,
+    /// True if a thread sent a signal to another one, or cancelled it.
+    pub(crate) has_interrupts: bool,
     /// The number of memory accesses of instrumented code.
     pub(crate) accesses: u64,
     /// The number of waits for external events.
@@ -117,6 +119,7 @@ pub(crate) fn write(runtime: &mut Runtime) {
             runtime.values.as_ref().map_or(0, |values| u64::from(values.from)),
             u64::from(summary.forgot_writes),
             u64::from(runtime.accesses.has_weak_orders),
+            u64::from(runtime.has_interrupts),
         ]);
     if complete {
         shared_memory::state().store(COMPLETE, Ordering::Release);
@@ -154,6 +157,7 @@ pub(crate) fn read() -> Results {
                 values_from,
                 forgot_writes,
                 has_weak_orders,
+                has_interrupts,
             ] = numbers[..]
             else {
                 return Results::None;
@@ -184,6 +188,7 @@ pub(crate) fn read() -> Results {
                 processes,
                 forgot_writes: forgot_writes != 0,
                 has_weak_orders: has_weak_orders != 0,
+                has_interrupts: has_interrupts != 0,
             }))
         }
         _ => Results::None,

@@ -9,10 +9,12 @@ use crate::child::heap::{Action, Heap};
 use crate::child::objects::{Class, ObjectRecord, Objects, Robust};
 use crate::child::outside::Outside;
 use crate::child::shared_memory;
+use crate::child::signals::{Alarm, Signals};
 use crate::child::stack::{Callers, Extent};
 use crate::child::timer_file::TimerFile;
 use crate::child::values::Values;
 use crate::platform::modules::Modules;
+use crate::platform::signals::mask_signals;
 use crate::platform::table::Table;
 use raddle_engine::{Engine, Needs, Next, Reply, Rng, Strategy};
 use raddle_model::native::Points;
@@ -56,6 +58,7 @@ pub(crate) struct Thread {
     /// The name that the program set.
     pub(crate) name: Option<CString>,
     pub(crate) stack: Extent,
+    pub(crate) signals: Signals,
 }
 
 /// The run of this process.
@@ -82,6 +85,8 @@ pub(crate) struct Runtime {
     pub(crate) unwritten: Vec<u32>,
     /// The threads that were woken to be cancelled, each with the event that did it.
     pub(crate) interrupts: Vec<(u32, ThreadId)>,
+    /// True if a thread sent a signal to another one, or cancelled it.
+    pub(crate) has_interrupts: bool,
     /// Destructors of thread-specific keys.
     pub(crate) keys: Vec<(u32, usize)>,
     pub(crate) points: Points,
@@ -90,6 +95,10 @@ pub(crate) struct Runtime {
     /// The waiters of futexes, in order of arrival: address, bits, thread.
     pub(crate) sleepers: Vec<(u64, u32, ThreadId)>,
     pub(crate) outside: Outside,
+    /// The timers of the program that send signals.
+    pub(crate) alarms: Vec<Alarm>,
+    /// The signals that the carrier blocks: those of the running thread, except inside a handler.
+    pub(crate) kernel_mask: u64,
     /// The timer files of the program.
     pub(crate) timers: Vec<TimerFile>,
     /// The robust mutexes that threads have locked.
@@ -128,7 +137,7 @@ pub(crate) struct MemoryNote {
 }
 
 /// Aligned to its size, so that it never spans two pages, both of which every run would have to copy.
-#[repr(align(2048))]
+#[repr(align(4096))]
 struct Slot(UnsafeCell<Option<Runtime>>);
 
 const _: () = assert!(size_of::<Slot>() == align_of::<Slot>(), "a larger slot needs a larger alignment");
@@ -207,12 +216,15 @@ impl Runtime {
             status: 0,
             unwritten: Vec::new(),
             interrupts: Vec::new(),
+            has_interrupts: false,
             keys: Vec::new(),
             points: Points::default(),
             accesses: Accesses::default(),
             heap: Heap::default(),
             sleepers: Vec::new(),
             outside: Outside::default(),
+            alarms: Vec::new(),
+            kernel_mask: mask_signals(libc::SIG_BLOCK, 0),
             timers: Vec::new(),
             robust: Vec::new(),
             writers: Vec::new(),
@@ -250,6 +262,10 @@ impl Runtime {
             random: None,
             name: None,
             stack: Extent::default(),
+            // A new thread inherits the mask of its creator.
+            signals: Signals::new(
+                self.threads.get(self.current.index()).map_or(self.kernel_mask, |me| me.signals.mask),
+            ),
         });
     }
 

@@ -7,7 +7,7 @@
 use crate::child::halt::{Halt, UnseenEnd};
 use crate::child::loss::lose;
 use crate::child::runtime::{Runtime, with};
-use crate::child::{control, inconclusive, pool, results, stack, streams, switching, weak};
+use crate::child::{control, inconclusive, pending, pool, results, stack, streams, switching, weak};
 use crate::platform::{raw, real, signals};
 use raddle_engine::{Next, Reply};
 use raddle_model::{Access, Failure, Kind, LocationId, ObjectId, Operation, ThreadId, Verdict};
@@ -17,6 +17,9 @@ use std::ffi::c_void;
 #[inline]
 pub(crate) fn step(operation: impl FnOnce(&mut Runtime) -> Operation) -> Reply {
     let frame = stack::frame();
+    if pending::are_due() {
+        pending::deliver();
+    }
     let next = with(|runtime| {
         if runtime.engine.is_weak() {
             weak::note_unseen_writes(runtime);
@@ -69,6 +72,7 @@ pub(crate) fn step_on(
 fn hand_over(me: ThreadId, next: Next) {
     let Next::Resume { thread, reply } = next else { end_run() };
     let (from, to) = with(|runtime| {
+        runtime.change_mask(thread);
         runtime.current = thread;
         runtime.threads[thread.index()].reply = reply;
         (runtime.threads[me.index()].fiber, runtime.threads[thread.index()].fiber)
@@ -113,6 +117,7 @@ pub(crate) fn end_thread(result: *mut c_void) {
     });
     let Next::Resume { thread, reply } = next else { end_run() };
     let (from, to) = with(|runtime| {
+        runtime.change_mask(thread);
         runtime.current = thread;
         runtime.threads[thread.index()].reply = reply;
         (runtime.threads[me.index()].fiber, runtime.threads[thread.index()].fiber)

@@ -37,22 +37,23 @@ impl Runtime {
         }
     }
 
-    /// Wakes a thread that waits for a signal handler: a signal was sent to `target`, or to any thread, and
-    /// its handler has run. For any thread, wakes the first.
-    pub(crate) fn wake_pausing(&mut self, target: Option<ThreadId>) {
-        let waiters = self.outside.waiters.iter().enumerate();
-        let pausing = waiters.filter(|(_, w)| !w.woken && matches!(w.awaited, Awaited::Handler));
-        let wanted = pausing.filter(|(_, w)| target.is_none_or(|target| w.thread == target));
-        if let Some((index, _)) = wanted.min_by_key(|(_, waiter)| waiter.thread) {
+    /// Wakes a thread that waits until one of these signals is pending.
+    pub(crate) fn wake_signalled(&mut self, thread: ThreadId, signals: u64) {
+        let awaits = |awaited: &Awaited| matches!(awaited, Awaited::Signals(set) if set & signals != 0);
+        let mut waiters = self.outside.waiters.iter();
+        if let Some(index) = waiters.position(|w| w.thread == thread && !w.woken && awaits(&w.awaited)) {
             self.wake(index, false);
         }
     }
 
-    /// Wakes a waiting thread, because it was cancelled.
-    pub(crate) fn wake_cancelled(&mut self, thread: ThreadId) {
-        if let Some(index) = self.outside.waiters.iter().position(|w| w.thread == thread && !w.woken) {
+    /// Wakes a thread that waits for the operating system, because it was cancelled or handles a signal. Returns true if it
+    /// was one.
+    pub(crate) fn wake_cancelled(&mut self, thread: ThreadId) -> bool {
+        let index = self.outside.waiters.iter().position(|w| w.thread == thread && !w.woken);
+        if let Some(index) = index {
             self.wake(index, false);
         }
+        index.is_some()
     }
 
     fn wake(&mut self, index: usize, idle: bool) {
@@ -69,6 +70,11 @@ impl Runtime {
     #[cold]
     pub(crate) fn await_outside(&mut self, spinning: bool, until: Option<u64>) {
         const MOMENT: u64 = 1_000_000;
+        let awaits_signal =
+            self.outside.waiters.iter().any(|w| matches!(w.awaited, Awaited::Signals(_) | Awaited::Handler));
+        if awaits_signal && until.is_none() && !spinning && self.end_by_limit(true) {
+            return;
+        }
         let begun = real_now();
         let span = until.map_or(u64::MAX, |until| until.saturating_sub(self.engine.now()));
         let span = if spinning { span.min(MOMENT) } else { span };

@@ -186,6 +186,7 @@ impl Server {
             rests: data.rests,
             drawn: Pick::drawn(&data.picks),
             idle_timeouts: data.idle_timeouts,
+            has_interrupts: data.has_interrupts,
             status: Some(data.status),
             outside_waits: data.outside_waits,
             processes: data.processes,

@@ -41,9 +41,7 @@ unsafe extern "C" fn cancel(handle: u64, place: usize) -> c_int {
             let entry = &mut runtime.threads[target.index()];
             entry.cancelled = true;
             if !entry.uncancellable && target != runtime.current {
-                runtime.engine.interrupt(target);
-                runtime.interrupts.push((runtime.engine.step_count() as u32 - 1, target));
-                runtime.wake_cancelled(target);
+                runtime.interrupt(target);
             }
         });
         0

@@ -5,6 +5,7 @@ use super::time::{Clock, FOREVER, remaining};
 use super::{mutex, mutex_object, robust, shared, unwind};
 use crate::child::control::{enter_for, is_running, probe};
 use crate::child::objects::Class;
+use crate::child::pending::Call;
 use crate::child::runtime::with;
 use crate::child::scheduling::{step, step_on};
 use crate::platform::real;
@@ -44,6 +45,7 @@ fn act(condition: *mut c_void, mutex: *mut c_void, span: u64, place: usize) -> c
     if shared::is_condition(condition) {
         return act_shared(mutex, span, place);
     }
+    let call_begun = Call::begin();
     robust::note_unlock(mutex);
     let reply = step(|runtime| {
         let condition = runtime.object(condition as u64, Class::Condition, || 0);
@@ -57,8 +59,11 @@ fn act(condition: *mut c_void, mutex: *mut c_void, span: u64, place: usize) -> c
     if reply != Reply::TimedOut {
         return died;
     }
-    unwind::is_due();
-    if died == 0 { ETIMEDOUT } else { died }
+    // After the handler of a signal, the wait is over as if by chance.
+    if unwind::is_due() || call_begun.is_interrupted(false) || died != 0 {
+        return died;
+    }
+    ETIMEDOUT
 }
 
 /// Waits for a condition variable that other processes use.

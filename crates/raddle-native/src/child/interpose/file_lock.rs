@@ -11,6 +11,7 @@ use super::transfer::{touch, wait};
 use super::unwind;
 use crate::child::control::enter;
 use crate::child::outside::{Awaited, What};
+use crate::child::pending::Call;
 use crate::child::runtime::{Runtime, with};
 use crate::platform::raw::{self, errno_result};
 use crate::platform::real;
@@ -36,11 +37,16 @@ pub(super) fn again(place: usize, span: u64, busy: &[c_int], call: impl Fn() -> 
     let chance = || Awaited::Chance(with(|runtime| runtime.engine.step_count()));
     let others = |runtime: &mut Runtime| runtime.all(What::Others);
     let deadline = with(|runtime| runtime.now()).saturating_add(span);
+    let call_begun = Call::begin();
+    // Queues and semaphores of System V do not restart.
+    let restarts = !busy.contains(&ENOMSG);
+    let is_over = || unwind::is_due() || call_begun.is_interrupted(restarts);
     loop {
-        if unwind::is_due() {
+        if is_over() {
             return -(EINTR as isize);
         }
         touch(place, others);
+        call_begun.note_touch();
         let result = call();
         if !busy.iter().any(|&busy| result == -(busy as isize)) {
             return result;
@@ -48,7 +54,10 @@ pub(super) fn again(place: usize, span: u64, busy: &[c_int], call: impl Fn() -> 
         note_no_write();
         let left =
             if span == FOREVER { FOREVER } else { deadline.saturating_sub(with(|runtime| runtime.now())) };
-        if left == 0 || unwind::is_due() || !wait(chance(), false, place, left, others) {
+        if is_over() {
+            return -(EINTR as isize);
+        }
+        if left == 0 || !wait(chance(), false, place, left, others) {
             return result;
         }
     }

@@ -6,11 +6,12 @@
 use super::time::{Clock, FOREVER, kernel_nanoseconds};
 use super::transfer;
 use crate::child::objects::Class;
+use crate::child::pending::{Call as Interruptible, Limit};
 use crate::child::runtime::{self, with};
 use crate::child::scheduling::{step, step_on};
 use crate::child::{loss, values};
 use crate::platform::raw;
-use libc::{EAGAIN, EFAULT, EINVAL, ETIMEDOUT, timespec};
+use libc::{EAGAIN, EFAULT, EINTR, EINVAL, ETIMEDOUT, timespec};
 use raddle_engine::Reply;
 use raddle_model::{Access, Kind, Operation, ThreadId};
 use std::ffi::{c_int, c_long};
@@ -106,34 +107,43 @@ fn touch(kind: Kind, call: &Call) {
 }
 
 fn wait(call: Call, bits: u32, span: u64) -> Result<c_long, c_int> {
-    touch(Kind::Read, &call);
-    if word(call.address) != call.value {
-        return Err(EAGAIN);
-    }
-    let me = with(|runtime| {
-        runtime.sleepers.push((call.address as u64, bits, runtime.current));
-        runtime.current
-    });
-    let token = transfer::token(me);
-    let park = |span: u64| {
-        step(|runtime| {
-            let place = runtime.place(call.place);
-            Operation::new(Kind::Park, place).on(token, Access::Write).with_argument(span)
-        })
-    };
-    if park(span) == Reply::TimedOut {
+    let call_begun = Interruptible::begin();
+    let mut limit = Limit::begin(span);
+    let me = with(|runtime| runtime.current);
+    loop {
+        touch(Kind::Read, &call);
+        if word(call.address) != call.value {
+            return Err(EAGAIN);
+        }
+        with(|runtime| runtime.sleepers.push((call.address as u64, bits, me)));
+        let token = transfer::token(me);
+        let park = |span: Option<u64>| {
+            step(|runtime| {
+                let span = span.unwrap_or_else(|| limit.left(runtime));
+                let place = runtime.place(call.place);
+                Operation::new(Kind::Park, place).on(token, Access::Write).with_argument(span)
+            })
+        };
+        if park(None) != Reply::TimedOut {
+            return Ok(0);
+        }
         let queued = with(|runtime| {
             let before = runtime.sleepers.len();
             runtime.sleepers.retain(|&(_, _, thread)| thread != me);
             runtime.sleepers.len() < before
         });
-        if queued {
+        if !queued {
+            // Another thread is about to wake it.
+            park(Some(FOREVER));
+            return Ok(0);
+        }
+        if call_begun.is_interrupted(true) {
+            return Err(EINTR);
+        }
+        if !limit.goes_on() {
             return Err(ETIMEDOUT);
         }
-        // Another thread is about to wake it.
-        park(FOREVER);
     }
-    Ok(0)
 }
 
 /// Removes up to `most` waiters from the queue of `address`; if there are more, the strategy chooses.

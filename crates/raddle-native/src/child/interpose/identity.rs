@@ -12,6 +12,7 @@ use crate::child::switching;
 use crate::platform::raw::{self, errno_result};
 use crate::platform::real;
 use libc::ESRCH;
+use raddle_model::ThreadId;
 use std::ffi::{c_int, c_long, c_void};
 use std::sync::atomic::Ordering;
 
@@ -115,6 +116,13 @@ questions! {
     pthread_getschedparam(policy: *mut c_int, parameters: *mut c_void);
     pthread_setschedprio(priority: c_int);
     pthread_getcpuclockid(clock: *mut c_int);
+}
+
+/// Returns the thread with an id that [`thread_number`] returns, or that of the process; `None` for ids of other processes.
+pub(super) fn thread_with(number: c_int) -> Option<ThreadId> {
+    let is_main = number == std::process::id() as c_int;
+    (is_main || number > FIRST_THREAD)
+        .then(|| ThreadId(if is_main { 0 } else { (number - FIRST_THREAD) as u32 }))
 }
 
 /// Returns the id that the current thread sees; `None` for the first one, whose id is that of the process.

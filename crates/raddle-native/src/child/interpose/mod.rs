@@ -4,6 +4,7 @@
 #![expect(unsafe_code, reason = "C functions are defined")]
 
 pub(crate) mod access;
+mod alarm;
 mod annotate;
 mod atomic;
 mod c11;

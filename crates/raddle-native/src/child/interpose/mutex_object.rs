@@ -2,6 +2,7 @@
 
 use super::time::FOREVER;
 use crate::child::objects::Class;
+use crate::child::pending::Limit;
 use crate::child::runtime::Runtime;
 use crate::child::scheduling::step;
 use raddle_engine::Reply;
@@ -41,9 +42,13 @@ pub(super) fn object(runtime: &mut Runtime, mutex: usize) -> ObjectId {
 
 /// Announces an operation on a mutex, with a time limit.
 pub(super) fn announce(kind: Kind, mutex: *mut c_void, span: u64, place: usize) -> Reply {
-    step(|runtime| {
-        let object = object(runtime, mutex as usize);
-        Operation::new(kind, runtime.place(place)).on(object, Access::Write).with_argument(span)
+    Limit::begin(span).repeat(|limit| {
+        step(|runtime| {
+            let object = object(runtime, mutex as usize);
+            Operation::new(kind, runtime.place(place))
+                .on(object, Access::Write)
+                .with_argument(limit.left(runtime))
+        })
     })
 }
 

@@ -2,11 +2,13 @@
 
 use super::access::note_no_write;
 use super::entry::{place, system_calls};
+use super::signal::with_mask;
 use super::time::{FOREVER, nanoseconds};
 use super::transfer::{touch, wait};
 use super::unwind;
 use crate::child::control::{self, enter};
 use crate::child::outside::{self, Awaited, What};
+use crate::child::pending::Call;
 use crate::child::runtime::{Runtime, with};
 use crate::platform::raw::{self, errno_result};
 use crate::platform::real;
@@ -28,7 +30,9 @@ system_calls! {
 /// Polls `files` with `call`, which does not wait and returns 0 if none is ready, and waits as long as that
 /// is so.
 fn look(files: &[pollfd], span: u64, place: usize, call: impl Fn() -> isize) -> isize {
-    if unwind::is_due() {
+    let call_begun = Call::begin();
+    let is_over = || unwind::is_due() || call_begun.is_interrupted(false);
+    if is_over() {
         return -(EINTR as isize);
     }
     let inside = || {
@@ -43,6 +47,7 @@ fn look(files: &[pollfd], span: u64, place: usize, call: impl Fn() -> isize) -> 
         let mut came = true;
         if !std::mem::take(&mut first) {
             touch(place, all);
+            call_begun.note_touch();
             with(Runtime::expire_timers);
             let result = call();
             if result != 0 {
@@ -55,8 +60,8 @@ fn look(files: &[pollfd], span: u64, place: usize, call: impl Fn() -> isize) -> 
                 }
                 return 0;
             }
-            // Another thread may have cancelled this one before it polled.
-            if unwind::is_due() {
+            // Another thread may have cancelled this one, or sent it a signal, before it polled.
+            if is_over() {
                 return -(EINTR as isize);
             }
         }
@@ -67,7 +72,7 @@ fn look(files: &[pollfd], span: u64, place: usize, call: impl Fn() -> isize) -> 
         if left > 0 {
             came = wait(Awaited::Files(files.to_vec()), inside(), place, left, all);
         }
-        if unwind::is_due() {
+        if is_over() {
             return -(EINTR as isize);
         }
         if left == 0 || !came {
@@ -138,12 +143,15 @@ unsafe extern "C" fn poll_masked(
     mask: *const c_void,
 ) -> c_int {
     let place = place();
-    enter(|| limit(time, place).map_or(-(EINVAL as isize), |span| poll_inside(files, count, span, place)))
-        .map_or_else(
-            // SAFETY: the program has called `ppoll` with these arguments.
-            || unsafe { real::ppoll(files, count, time, mask) },
-            |result| errno_result(result) as c_int,
-        )
+    enter(|| {
+        let poll = |span| with_mask(mask.cast(), || poll_inside(files, count, span, place));
+        limit(time, place).map_or(-(EINVAL as isize), poll)
+    })
+    .map_or_else(
+        // SAFETY: the program has called `ppoll` with these arguments.
+        || unsafe { real::ppoll(files, count, time, mask) },
+        |result| errno_result(result) as c_int,
+    )
 }
 
 unsafe extern "C" fn poll_masked_checked(
@@ -240,8 +248,9 @@ unsafe extern "C" fn select_masked(
 ) -> c_int {
     let place = place();
     enter(|| {
-        limit(time, place)
-            .map_or(-(EINVAL as isize), |span| select_inside(count, [read, write, except], span, place))
+        let select =
+            |span| with_mask(mask.cast(), || select_inside(count, [read, write, except], span, place));
+        limit(time, place).map_or(-(EINVAL as isize), select)
     })
     .map_or_else(
         // SAFETY: the program has called `pselect` with these arguments.
@@ -250,17 +259,18 @@ unsafe extern "C" fn select_masked(
     )
 }
 
+fn set_wait_inside(set: c_int, events: *mut c_void, most: c_int, span: u64, place: usize) -> isize {
+    let files = [pollfd { fd: set, events: libc::POLLIN, revents: 0 }];
+    look(&files, span, place, || {
+        let arguments = [set as usize, events as usize, most as usize, 0, 0, 0];
+        // SAFETY: the program requested this system call with these buffers.
+        unsafe { raw::syscall(libc::SYS_epoll_wait, arguments) }
+    })
+}
+
 unsafe extern "C" fn set_wait(set: c_int, events: *mut c_void, most: c_int, limit: c_int) -> c_int {
     let place = place();
-    enter(|| {
-        let files = [pollfd { fd: set, events: libc::POLLIN, revents: 0 }];
-        look(&files, milliseconds(limit), place, || {
-            let arguments = [set as usize, events as usize, most as usize, 0, 0, 0];
-            // SAFETY: the program requested this system call with these buffers.
-            unsafe { raw::syscall(libc::SYS_epoll_wait, arguments) }
-        })
-    })
-    .map_or_else(
+    enter(|| set_wait_inside(set, events, most, milliseconds(limit), place)).map_or_else(
         // SAFETY: the program has called `epoll_wait` with these arguments.
         || unsafe { real::epoll_wait(set, events, most, limit) },
         |result| errno_result(result) as c_int,
@@ -274,12 +284,13 @@ unsafe extern "C" fn set_wait_masked(
     limit: c_int,
     mask: *const c_void,
 ) -> c_int {
-    if !crate::child::control::is_running() {
-        // SAFETY: the program has called `epoll_pwait` with these arguments.
-        return unsafe { real::epoll_pwait(set, events, most, limit, mask) };
-    }
-    // SAFETY: `epoll_pwait` has the requirements of `epoll_wait`.
-    unsafe { set_wait(set, events, most, limit) }
+    let place = place();
+    enter(|| with_mask(mask.cast(), || set_wait_inside(set, events, most, milliseconds(limit), place)))
+        .map_or_else(
+            // SAFETY: the program has called `epoll_pwait` with these arguments.
+            || unsafe { real::epoll_pwait(set, events, most, limit, mask) },
+            |result| errno_result(result) as c_int,
+        )
 }
 
 unsafe extern "C" fn set_change(set: c_int, operation: c_int, file: c_int, event: *mut c_void) -> c_int {

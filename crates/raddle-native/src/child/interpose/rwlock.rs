@@ -5,6 +5,7 @@ use super::shared;
 use super::time::{Clock, FOREVER, remaining};
 use crate::child::control::{enter, enter_for};
 use crate::child::objects::Class;
+use crate::child::pending::Limit;
 use crate::child::runtime::{Runtime, with};
 use crate::child::scheduling::{step, step_on};
 use crate::platform::real;
@@ -42,9 +43,12 @@ fn act(kind: Kind, lock: *mut c_void, span: Option<u64>, place: usize) -> c_int 
     if kind == Kind::ReadWriteUnlock {
         with(|runtime| forget(runtime, lock));
     }
-    let reply = step(|runtime| {
-        let object = runtime.object(lock as u64, Class::ReadWriteLock, || 0);
-        Operation::new(kind, runtime.place(place)).on(object, access).with_argument(span)
+    let mut limit = Limit::begin(span);
+    let reply = limit.repeat(|limit| {
+        step(|runtime| {
+            let object = runtime.object(lock as u64, Class::ReadWriteLock, || 0);
+            Operation::new(kind, runtime.place(place)).on(object, access).with_argument(limit.left(runtime))
+        })
     });
     match reply {
         Reply::Busy => EBUSY,

@@ -6,10 +6,11 @@ use super::{file_lock, shared, unwind};
 use crate::child::control::{self, enter, enter_for};
 use crate::child::loss;
 use crate::child::objects::Class;
+use crate::child::pending::{Call, Limit};
 use crate::child::runtime::{Runtime, with};
 use crate::child::scheduling::{step, step_on};
 use crate::platform::real;
-use libc::{EAGAIN, EBUSY, EINVAL, ETIMEDOUT, timespec};
+use libc::{EAGAIN, EBUSY, EINTR, EINVAL, ETIMEDOUT, timespec};
 use raddle_engine::Reply;
 use raddle_model::{Access, Kind, ObjectId, Operation};
 use std::ffi::{c_int, c_void};
@@ -62,19 +63,32 @@ fn take(kind: Kind, semaphore: *mut c_void, span: Option<u64>, place: usize) -> 
     if shared::is_semaphore(semaphore) {
         return take_shared(kind, semaphore, span, place);
     }
-    let reply = step(|runtime| {
-        let object = object(runtime, semaphore);
-        Operation::new(kind, runtime.place(place)).on(object, Access::Write).with_argument(span)
-    });
-    match reply {
-        Reply::Busy => refuse(EAGAIN),
-        Reply::TimedOut => {
-            unwind::is_due();
-            refuse(ETIMEDOUT)
-        }
-        _ => {
-            change(semaphore, u32::MAX, place);
-            0
+    let call_begun = Call::begin();
+    let mut limit = Limit::begin(span);
+    loop {
+        let reply = step(|runtime| {
+            let object = object(runtime, semaphore);
+            Operation::new(kind, runtime.place(place))
+                .on(object, Access::Write)
+                .with_argument(limit.left(runtime))
+        });
+        match reply {
+            Reply::Busy => return refuse(EAGAIN),
+            Reply::TimedOut => {
+                if unwind::is_due() {
+                    return refuse(ETIMEDOUT);
+                }
+                if call_begun.is_interrupted(true) {
+                    return refuse(EINTR);
+                }
+                if !limit.goes_on() {
+                    return refuse(ETIMEDOUT);
+                }
+            }
+            _ => {
+                change(semaphore, u32::MAX, place);
+                return 0;
+            }
         }
     }
 }

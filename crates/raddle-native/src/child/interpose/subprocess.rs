@@ -7,6 +7,7 @@ use super::transfer::{self, touch};
 use super::{stream, unwind};
 use crate::child::control::{self, enter};
 use crate::child::outside::{self, Awaited, What};
+use crate::child::pending::Call;
 use crate::child::runtime::with;
 use crate::child::{loss, shared_memory, switching, trap};
 use crate::platform::raw::{self, errno_result};
@@ -63,18 +64,21 @@ pub(crate) unsafe extern "C" fn begin_foreign() {
 /// Waits for a child with `call`, which does not wait and returns 0 if there is none.
 fn reap(child: Awaited, place: usize, waits: bool, call: impl Fn() -> isize) -> isize {
     let Awaited::Child(kind, id, flags) = child else { return -(EINTR as isize) };
+    let call_begun = Call::begin();
+    let is_over = || unwind::is_due() || call_begun.is_interrupted(true);
     loop {
-        if unwind::is_due() {
+        if is_over() {
             return -(EINTR as isize);
         }
         if waits {
             let children = |runtime: &mut crate::child::runtime::Runtime| runtime.all(What::Children);
             transfer::wait(Awaited::Child(kind, id, flags), false, place, FOREVER, children);
-            if unwind::is_due() {
+            if is_over() {
                 return -(EINTR as isize);
             }
         }
         touch(place, |runtime| runtime.all(What::Children));
+        call_begun.note_touch();
         let result = call();
         if result != 0 {
             return result;

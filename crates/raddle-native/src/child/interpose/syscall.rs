@@ -2,7 +2,7 @@
 
 use super::entry::{PLACE, full_entries, place};
 use super::futex::{Call, futex};
-use super::{descriptor, identity, process, random, unwind};
+use super::{descriptor, identity, process, random, signal, unwind};
 use crate::child::control::{self, enter};
 use crate::child::scheduling::step;
 use crate::child::stack;
@@ -54,6 +54,16 @@ unsafe extern "C" fn call(
         if enter(|| step(|runtime| Operation::new(Kind::Yield, runtime.place(place)))).is_some() {
             return 0;
         }
+    }
+    let target = match number {
+        libc::SYS_tkill => Some((a as c_int, b as c_int)),
+        libc::SYS_tgkill if a as c_int == std::process::id() as c_int => Some((b as c_int, c as c_int)),
+        _ => None,
+    };
+    if let Some((thread, signal)) = target
+        && let Some(result) = signal::send_by_number(thread, signal, place())
+    {
+        return errno_result(result) as c_long;
     }
     if number == libc::SYS_gettid
         && let Some(number) = identity::thread_number()

@@ -4,12 +4,13 @@ use super::entry::{cancellation_points, entries, exported};
 use super::time::{Clock, FOREVER, remaining};
 use super::{heap, identity, robust, unwind};
 use crate::child::control::{self, enter, enter_for, leave};
+use crate::child::pending::Limit;
 use crate::child::pool::Task;
 use crate::child::runtime::with;
 use crate::child::scheduling::{self, step};
 use crate::child::stack::{self, Extent};
 use crate::child::{crash, fiber, loss, pool, shared_memory, switching};
-use crate::platform::{raw, real, signals};
+use crate::platform::{real, signals};
 use libc::{EBUSY, EDEADLK, EINVAL, ESRCH, ETIMEDOUT, timespec};
 use raddle_engine::Reply;
 use raddle_model::native::MOST_THREADS;
@@ -17,7 +18,7 @@ use raddle_model::{Access, Kind, Operation};
 use std::ffi::{CStr, c_char, c_int, c_void};
 
 exported! {
-    pthread_getname_np pthread_key_create pthread_setspecific pthread_key_delete pthread_setattr_default_np sigaltstack
+    pthread_getname_np pthread_key_create pthread_setspecific pthread_key_delete pthread_setattr_default_np
 }
 
 entries! {
@@ -274,13 +275,16 @@ fn join_within(kind: JoinKind, thread: u64, result: *mut *mut c_void, place: usi
             FOREVER
         }
     };
-    let reply = step(|runtime| {
+    let mut limit = Limit::begin(span);
+    while step(|runtime| {
         let object = runtime.thread_object(target);
-        Operation::new(Kind::Join, runtime.place(place)).on(object, Access::Read).with_argument(span)
-    });
-    if reply == Reply::TimedOut {
-        unwind::is_due();
-        return ETIMEDOUT;
+        let join = Operation::new(Kind::Join, runtime.place(place)).on(object, Access::Read);
+        join.with_argument(limit.left(runtime))
+    }) == Reply::TimedOut
+    {
+        if unwind::is_due() || !limit.goes_on() {
+            return ETIMEDOUT;
+        }
     }
     let value = with(|runtime| {
         let thread = &mut runtime.threads[target.index()];
@@ -458,22 +462,4 @@ unsafe extern "C" fn pthread_setattr_default_np(attributes: *const c_void) -> c_
     enter(pool::drain);
     // SAFETY: the program has called `pthread_setattr_default_np` with these arguments.
     unsafe { real::pthread_setattr_default_np(attributes) }
-}
-
-/// Handles `sigaltstack`: there is one OS thread, whose signal stack is the runtime's.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn sigaltstack(new: *const libc::stack_t, old: *mut libc::stack_t) -> c_int {
-    if !control::is_running() {
-        // SAFETY: the program has called `sigaltstack` with these arguments.
-        return unsafe { real::sigaltstack(new, old) };
-    }
-    if !old.is_null() {
-        if !raw::is_readable(old as usize, size_of::<libc::stack_t>()) {
-            return raw::errno_result(-(libc::EFAULT as isize)) as c_int;
-        }
-        let none = libc::stack_t { ss_sp: std::ptr::null_mut(), ss_flags: libc::SS_DISABLE, ss_size: 0 };
-        // SAFETY: POSIX requires room for the old stack if the pointer is not null.
-        unsafe { *old = none };
-    }
-    0
 }

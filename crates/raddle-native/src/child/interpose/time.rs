@@ -5,12 +5,14 @@
 
 use super::entry::{cancellation_points, entries};
 use super::unwind;
+use crate::child::alarms;
 use crate::child::control::{self, enter};
+use crate::child::pending::Call;
 use crate::child::runtime::with;
 use crate::child::scheduling::step;
 use crate::platform::raw::{self, errno_result};
 use crate::platform::real;
-use libc::{EFAULT, EINVAL, timespec, timeval};
+use libc::{EFAULT, EINTR, EINVAL, timespec, timeval};
 use raddle_model::{Kind, Operation};
 use std::ffi::{c_int, c_long, c_void};
 
@@ -104,19 +106,34 @@ pub(super) fn remaining(clock: Clock, time: *const timespec, place: usize) -> Op
     nanoseconds(time, place).map(|time| time.saturating_sub(clock.now()).min(u64::MAX - 1))
 }
 
-fn pause(kind: Kind, span: u64, place: usize) {
-    if kind == Kind::Sleep && unwind::is_due() {
-        return;
+fn give_way(place: usize) {
+    step(|runtime| Operation::new(Kind::Yield, runtime.place(place)));
+}
+
+/// Sleeps, or less if another thread ends the sleep.
+pub(super) fn sleep_within(span: u64, place: usize) {
+    step(|runtime| Operation::new(Kind::Sleep, runtime.place(place)).with_argument(span));
+}
+
+/// Sleeps on behalf of the program. Returns the rest of the time if the handler of a signal has run.
+fn pause(span: u64, place: usize) -> Option<u64> {
+    if unwind::is_due() {
+        return None;
     }
-    step(|runtime| Operation::new(kind, runtime.place(place)).with_argument(span));
-    if kind == Kind::Sleep {
-        unwind::is_due();
+    let now = || with(|runtime| runtime.now());
+    let (call, begun) = (Call::begin(), now());
+    sleep_within(span, place);
+    unwind::is_due();
+    if call.is_interrupted(false) {
+        return Some(span.saturating_sub(now() - begun));
     }
+    alarms::end_if_over();
+    None
 }
 
 pub(super) unsafe extern "C" fn yield_now(place: usize) -> c_int {
     enter(|| {
-        pause(Kind::Yield, Operation::UNTIMED, place);
+        give_way(place);
         unwind::is_due_here();
         0
     })
@@ -125,18 +142,16 @@ pub(super) unsafe extern "C" fn yield_now(place: usize) -> c_int {
 }
 
 unsafe extern "C" fn sleep_seconds(span: u32, place: usize) -> u32 {
-    enter(|| {
-        pause(Kind::Sleep, u64::from(span) * SECOND, place);
-        0
-    })
-    // SAFETY: the function has no preconditions.
-    .unwrap_or_else(|| unsafe { real::sleep(span) })
+    // The rest, rounded up.
+    enter(|| pause(u64::from(span) * SECOND, place).map_or(0, |rest| rest.div_ceil(SECOND) as u32))
+        // SAFETY: the function has no preconditions.
+        .unwrap_or_else(|| unsafe { real::sleep(span) })
 }
 
 unsafe extern "C" fn sleep_microseconds(span: u32, place: usize) -> c_int {
-    enter(|| {
-        pause(Kind::Sleep, u64::from(span) * 1_000, place);
-        0
+    enter(|| match pause(u64::from(span) * 1_000, place) {
+        None => 0,
+        Some(_) => errno_result(-(EINTR as isize)) as c_int,
     })
     // SAFETY: the function has no preconditions.
     .unwrap_or_else(|| unsafe { real::usleep(span) })
@@ -144,14 +159,24 @@ unsafe extern "C" fn sleep_microseconds(span: u32, place: usize) -> c_int {
 
 pub(super) unsafe extern "C" fn sleep_span(span: *const timespec, rest: *mut c_void, place: usize) -> c_int {
     enter(|| match kernel_nanoseconds(span, place) {
-        Ok(span) => {
-            pause(Kind::Sleep, span, place);
-            0
-        }
+        Ok(span) => match pause(span, place) {
+            None => 0,
+            Some(left) => errno_result(-(write_rest(rest, left, place) as isize)) as c_int,
+        },
         Err(error) => errno_result(-(error as isize)) as c_int,
     })
     // SAFETY: the program has called `nanosleep` with these arguments.
     .unwrap_or_else(|| unsafe { real::nanosleep(span, rest) })
+}
+
+/// Writes the rest of an interrupted sleep where the program wants it, if it does. Returns the error of the sleep.
+fn write_rest(rest: *mut c_void, left: u64, place: usize) -> c_int {
+    if !rest.is_null() {
+        let left = timespec { tv_sec: (left / SECOND) as i64, tv_nsec: (left % SECOND) as i64 };
+        // SAFETY: POSIX requires room for a time if the pointer is not null.
+        unsafe { control::write(rest.cast::<timespec>(), left, place) };
+    }
+    EINTR
 }
 
 unsafe extern "C" fn clock_sleep(
@@ -167,8 +192,11 @@ unsafe extern "C" fn clock_sleep(
             Ok(time) => {
                 let until = flags & libc::TIMER_ABSTIME != 0;
                 let span = if until { time.saturating_sub(clock.now()) } else { time };
-                pause(Kind::Sleep, span, place);
-                0
+                match pause(span, place) {
+                    None => 0,
+                    Some(_) if until => EINTR,
+                    Some(left) => write_rest(rest, left, place),
+                }
             }
             Err(error) => error,
         }
@@ -185,8 +213,9 @@ fn read(clock: Clock, place: usize) -> u64 {
         runtime.me().readings
     });
     if readings > READINGS {
-        pause(Kind::Yield, Operation::UNTIMED, place);
+        give_way(place);
     }
+    alarms::end_if_over();
     clock.now()
 }
 

@@ -5,6 +5,7 @@ use super::time::FOREVER;
 use super::unwind;
 use crate::child::objects::Class;
 use crate::child::outside::{self, Awaited, Waiter, What};
+use crate::child::pending::Call;
 use crate::child::runtime::{Runtime, with};
 use crate::child::scheduling::step;
 use crate::platform::raw;
@@ -104,7 +105,10 @@ pub(super) fn transfer(wanted: Use, call: impl Fn() -> isize) -> isize {
     if with(|runtime| runtime.file(file)).is_none() {
         return call();
     }
-    if unwind::is_due() {
+    let call_begun = Call::begin();
+    // Linux restarts it, unless a time limit is set.
+    let is_over = || unwind::is_due() || call_begun.is_interrupted(span == FOREVER);
+    if is_over() {
         return -(EINTR as isize);
     }
     let object = |runtime: &mut Runtime| match runtime.file(file) {
@@ -119,10 +123,11 @@ pub(super) fn transfer(wanted: Use, call: impl Fn() -> isize) -> isize {
         waits && events & libc::POLLIN != 0 && flags(file) & libc::O_NONBLOCK as isize == 0 && !inside();
     loop {
         let came = !std::mem::take(&mut first) || wait(awaited(), false, place, span, object);
-        if unwind::is_due() {
+        if is_over() {
             return -(EINTR as isize);
         }
         touch(place, object);
+        call_begun.note_touch();
         with(Runtime::expire_timers);
         let (result, never_waits) = attempt(file, &call);
         if result != -(EAGAIN as isize) {
@@ -136,12 +141,12 @@ pub(super) fn transfer(wanted: Use, call: impl Fn() -> isize) -> isize {
         if never_waits || !waits || !came {
             return result;
         }
-        // Another thread may have cancelled this one before it tried.
-        if unwind::is_due() {
+        // Another thread may have cancelled this one, or sent it a signal, before it tried.
+        if is_over() {
             return -(EINTR as isize);
         }
         if !wait(awaited(), inside(), place, span, object) {
-            return result;
+            return if is_over() { -(EINTR as isize) } else { result };
         }
     }
 }
