@@ -18,6 +18,16 @@ pub(crate) fn missed_memory(tally: &Tally) -> Option<String> {
     Some(format!("shared-memory detection is incomplete: a profiling run failed: {why}"))
 }
 
+/// Returns a note if runs that passed ended with an exit status that may mean a failure.
+pub(crate) fn exit_statuses(tally: &Tally) -> Option<String> {
+    let (status, count) = tally.statuses.iter().max_by_key(|(_, count)| **count)?;
+    let runs = text::plural(tally.runs, "run");
+    Some(format!(
+        "{} of {runs} ended with exit status {status}, which is no failure; --fail-on-exit makes it one",
+        text::count(*count)
+    ))
+}
+
 /// Returns a note if no run of a search with these settings failed, and weak memory could have let one fail.
 pub(crate) fn unexplored_memory(tally: &Tally, settings: Settings) -> Option<String> {
     let is_unexplored = tally.has_weak_orders

@@ -57,7 +57,10 @@ fn command(file: &TraceFile) -> String {
     if let Some(what) = build(file) {
         out += &line("program", what);
     }
-    let Environment { directory, environment, .. } = &file.environment;
+    let Environment { directory, environment, name, .. } = &file.environment;
+    if let Some(name) = name {
+        out += &line("as", &quoted(name));
+    }
     if let Some(directory) = directory {
         out += &line("in", directory);
     }

@@ -494,16 +494,6 @@ impl Engine {
         }
     }
 
-    /// Returns true if `thread` holds `object`, a read-write lock, for reading or writing.
-    pub fn has_read_write_lock(&self, thread: ThreadId, object: ObjectId) -> bool {
-        match &self.objects.get(object).resource {
-            Resource::ReadWriteLock { writer, readers } => {
-                *writer == Some(thread) || readers.contains(&thread)
-            }
-            _ => false,
-        }
-    }
-
     /// Records that the latest event unblocked `thread`.
     pub(crate) fn note_freed(&mut self, thread: ThreadId) {
         self.freed.push((self.trace.events.len() as u32 - 1, thread));

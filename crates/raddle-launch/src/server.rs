@@ -128,6 +128,7 @@ fn made(mut ran: Box<RunResult>) -> FinishedRun<Box<RunResult>> {
         forgot_writes: ran.forgot_writes,
         has_weak_orders: ran.has_weak_orders,
         interrupts: ran.has_interrupts,
+        status: ran.status.unwrap_or_default(),
     };
     let run = Run {
         fingerprint: ran.fingerprint,

@@ -29,6 +29,7 @@
 //! The library has its own allocator ([`memory`](platform::memory)) and uses no locks of std, because those
 //! would call the functions that it replaces.
 
+mod arguments;
 mod child;
 mod platform;
 mod server;

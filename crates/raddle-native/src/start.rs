@@ -6,15 +6,16 @@
 //! ```
 #![expect(unsafe_code, reason = "replaces the C library's start-up")]
 
+use crate::arguments;
 use crate::child::interpose::{robust, stdio, stream, subprocess, syscall};
 use crate::child::stack::{self, Extent};
 use crate::child::{
     control, crash, delay, fiber, loss, results, runtime, scheduling, streams, switching, trap,
 };
-use crate::platform::{memory, raw, real};
+use crate::platform::{raw, real};
 use crate::server::{self, bind};
 use raddle_model::native::{self, AGAIN, DELAY};
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{c_char, c_int, c_void};
 use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 
 static MAIN: AtomicUsize = AtomicUsize::new(0);
@@ -40,16 +41,22 @@ unsafe extern "C" fn __libc_start_main(
 ) -> c_int {
     real::find_all();
     let (mut main, mut rtld_fini) = (main, rtld_fini);
-    if let Some(seed) = from_environment(DELAY) {
-        clean_environment();
+    if let Some(seed) = arguments::number(DELAY) {
+        arguments::clean_environment();
         delay::begin(seed);
     }
-    if let Some(socket) = from_environment(native::SOCKET) {
+    if let Some(socket) = arguments::number(native::SOCKET) {
         start_without_randomisation(argv);
         control::set_starting(true);
         bind::note_objects();
         // SAFETY: the function can be called in any new process.
-        unsafe { libc::pthread_atfork(None, None, Some(subprocess::begin_foreign)) };
+        unsafe {
+            libc::pthread_atfork(
+                Some(subprocess::lend_locks),
+                Some(subprocess::take_back_locks),
+                Some(subprocess::begin_foreign),
+            )
+        };
         SOCKET.store(socket, Ordering::Relaxed);
         MAIN.store(main as usize, Ordering::Relaxed);
         LOADER_END.store(rtld_fini as usize, Ordering::Relaxed);
@@ -71,18 +78,17 @@ fn start_without_randomisation(argv: *mut c_void) {
     // start is refused, the program continues unchanged.
     unsafe {
         let now = libc::personality(QUERY);
-        if now < 0 || now & libc::ADDR_NO_RANDOMIZE != 0 || from_environment::<u32>(AGAIN).is_some() {
-            return;
-        }
-        // The OpenMP library of gcc spins before it waits, which is useless here.
-        let spins =
-            libc::getenv(SPIN.as_ptr()).is_null() && libc::setenv(SPIN.as_ptr(), c"0".as_ptr(), 0) == 0;
-        let times = if spins { c"2" } else { c"1" };
-        if libc::setenv(c"RADDLE_NATIVE_AGAIN".as_ptr(), times.as_ptr(), 1) != 0 {
+        if now < 0 || now & libc::ADDR_NO_RANDOMIZE != 0 || arguments::number::<u32>(AGAIN).is_some() {
             return;
         }
         if libc::personality((now | libc::ADDR_NO_RANDOMIZE) as u64) >= 0 {
-            libc::execve(c"/proc/self/exe".as_ptr(), argv.cast(), environ.cast());
+            let environment = arguments::for_second_start();
+            // The program may ask by which name it was started.
+            let name = libc::getauxval(libc::AT_EXECFN) as *const c_char;
+            if !name.is_null() {
+                libc::execve(name, argv.cast(), environment.as_ptr());
+            }
+            libc::execve(c"/proc/self/exe".as_ptr(), argv.cast(), environment.as_ptr());
         }
     }
 }
@@ -106,29 +112,13 @@ fn move_socket(socket: i32) -> i32 {
     }
 }
 
-/// Returns a number in the environment.
-fn from_environment<T: std::str::FromStr>(name: &str) -> Option<T> {
-    let name = std::ffi::CString::new(name).ok()?;
-    // SAFETY: the name is zero-terminated; no other thread changes the environment meanwhile.
-    let value = unsafe { libc::getenv(name.as_ptr()) };
-    if value.is_null() {
-        return None;
-    }
-    // SAFETY: values of the environment are zero-terminated.
-    unsafe { CStr::from_ptr(value) }.to_str().ok()?.parse().ok()
-}
-
 unsafe extern "C" fn before_main(argc: usize, argv: *mut c_void, _: *mut c_void) -> c_int {
     let socket = move_socket(SOCKET.load(Ordering::Relaxed));
     std::panic::set_hook(Box::new(|panic| {
         loss::lose(&format!("internal error: {panic}"));
     }));
-    clean_environment();
-    // SAFETY: both are lists created by the C library, and the program has no other thread yet.
-    let argv = unsafe {
-        environ = settle(environ, ENVIRONMENT_AT, |_| 0);
-        settle(argv.cast(), ENVIRONMENT_AT - ROOM, |size| ROOM.saturating_sub(size)).cast()
-    };
+    // SAFETY: these are the arguments of the program, which has no other thread yet.
+    let argv = unsafe { arguments::settle(argv.cast()) }.cast();
     bind::bind_all();
     stream::take_over();
     trap::prepare(syscall::by_instruction);
@@ -140,50 +130,6 @@ unsafe extern "C" fn before_main(argc: usize, argv: *mut c_void, _: *mut c_void)
     // This is a child that executes one run. SAFETY: `run_main` takes the arguments of `main`, and the stack
     // of the main thread grows on demand.
     unsafe { fiber::call_further_down(run_main, argc, argv) }
-}
-
-/// The address of the program's environment, after its arguments: directly before the memory of this library,
-/// so that every fork copies one mapping. They meet in the middle of the range of one page table.
-const ENVIRONMENT_AT: usize = memory::REGION - ROOM;
-/// The kernel limits both to less than this.
-const ROOM: usize = 15 << 20;
-
-/// Copies a list of strings to an address that does not depend on the size of what precedes it. The kernel's
-/// copy on the stack is shifted by the length of the environment, and strings of two threads may then share a
-/// unit of memory or not. Here each has its own units. `offset` computes from their size how far after
-/// `place` they begin.
-///
-/// # Safety
-/// `list` is null, or a null-terminated list of zero-terminated strings.
-unsafe fn settle(list: *mut *mut c_char, place: usize, offset: fn(usize) -> usize) -> *mut *mut c_char {
-    const UNIT: usize = size_of::<u64>();
-    if list.is_null() {
-        return list;
-    }
-    // SAFETY: `list` ends with a null pointer, beyond which nothing is read.
-    let texts = || (0..).map(|index| unsafe { *list.add(index) }).take_while(|text| !text.is_null());
-    // SAFETY: the strings of the list are zero-terminated.
-    let bytes = |text: *mut c_char| unsafe { CStr::from_ptr(text) }.to_bytes_with_nul();
-    let pointers = texts().count() + 1;
-    let size = texts().map(|text| bytes(text).len().next_multiple_of(UNIT)).sum::<usize>();
-    let size = pointers * size_of::<*mut c_char>() + size;
-    let block = raw::map(size.max(ROOM), false, place);
-    if block.is_null() {
-        return list;
-    }
-    // SAFETY: the block is fresh, zeroed and has room for the pointers and for the strings after them, even
-    // if they begin at an offset.
-    let copies: *mut *mut c_char = unsafe { block.add(offset(size)) }.cast();
-    // SAFETY: the block has room for the pointers and the strings, as above.
-    unsafe {
-        let mut free: *mut c_char = copies.add(pointers).cast();
-        for (index, text) in texts().enumerate() {
-            *copies.add(index) = free;
-            free.copy_from_nonoverlapping(text, bytes(text).len());
-            free = free.add(bytes(text).len().next_multiple_of(UNIT));
-        }
-    }
-    copies
 }
 
 /// Executes the run of this process.
@@ -235,29 +181,5 @@ unsafe extern "C" fn at_the_end() {
         unsafe { real::fflush(std::ptr::null_mut()) };
         runtime::with(results::write);
         raw::exit(0);
-    }
-}
-
-/// The variable that sets how long gcc's OpenMP library spins.
-const SPIN: &CStr = c"GOMP_SPINCOUNT";
-
-/// Removes the library from the environment: programs that this one starts are not under control.
-fn clean_environment() {
-    if from_environment(AGAIN) == Some(2) {
-        // SAFETY: the program has no other thread yet.
-        unsafe { libc::unsetenv(SPIN.as_ptr()) };
-    }
-    for name in [c"LD_PRELOAD", c"RADDLE_NATIVE_SOCKET", c"RADDLE_NATIVE_DELAY", c"RADDLE_NATIVE_AGAIN"] {
-        // SAFETY: the program has no other thread yet.
-        unsafe { libc::unsetenv(name.as_ptr()) };
-    }
-    let saved = c"RADDLE_LD_PRELOAD";
-    // SAFETY: the program has no other thread yet, as above; `setenv` copies the value.
-    unsafe {
-        let value = libc::getenv(saved.as_ptr());
-        if !value.is_null() {
-            libc::setenv(c"LD_PRELOAD".as_ptr(), value, 1);
-            libc::unsetenv(saved.as_ptr());
-        }
     }
 }

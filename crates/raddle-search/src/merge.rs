@@ -53,6 +53,8 @@ struct Counts {
     idle_timeouts: bool,
     #[serde(default)]
     interrupts: bool,
+    #[serde(default)]
+    statuses: BTreeMap<i32, u64>,
     threads: u64,
     steps: u64,
     outside_waits: u64,
@@ -84,6 +86,7 @@ impl Counts {
             rests: tally.rests,
             idle_timeouts: tally.idle_timeouts,
             interrupts: tally.interrupts,
+            statuses: tally.statuses.clone(),
             threads: tally.threads,
             steps: tally.steps,
             outside_waits: tally.outside_waits,
@@ -125,6 +128,7 @@ impl Counts {
             rests: self.rests,
             idle_timeouts: self.idle_timeouts,
             interrupts: self.interrupts,
+            statuses: self.statuses.clone(),
             threads: self.threads,
             steps: self.steps,
             outside_waits: self.outside_waits,

@@ -55,6 +55,13 @@ pub struct Details {
     /// True if a thread sent a signal to another one, or cancelled it.
     #[serde(skip_serializing_if = "is_false")]
     pub interrupts: bool,
+    /// The exit status of the program, if it is a process.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub status: i32,
+}
+
+fn is_zero(number: &i32) -> bool {
+    *number == 0
 }
 
 fn is_false(value: &bool) -> bool {

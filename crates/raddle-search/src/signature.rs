@@ -71,7 +71,7 @@ fn code(key: &[u8; KEY_LENGTH], file: &TraceFile) -> Hmac<Sha256> {
         code.update(&(text.len() as u64).to_le_bytes());
         code.update(text.as_bytes());
     };
-    let Environment { directory, environment, test, executable } = &file.environment;
+    let Environment { directory, environment, test, executable, name } = &file.environment;
     part("raddle failure 1");
     part(file.front_end.name());
     part(&file.program);
@@ -90,6 +90,11 @@ fn code(key: &[u8; KEY_LENGTH], file: &TraceFile) -> Hmac<Sha256> {
     for option in [directory.as_ref(), test.as_ref(), executable.as_ref(), expected] {
         part(if option.is_some() { "some" } else { "none" });
         part(option.map_or("", |text| text));
+    }
+    // Files without a name are older, or need none.
+    if let Some(name) = name {
+        part("name");
+        part(name);
     }
     code
 }

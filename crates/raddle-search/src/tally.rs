@@ -38,6 +38,8 @@ pub struct Tally {
     pub interrupts: bool,
     /// Number of times runs waited for something outside the program.
     pub outside_waits: u64,
+    /// Number of runs that passed with each exit status of the program other than 0.
+    pub statuses: BTreeMap<i32, u64>,
     /// Number of processes that runs started.
     pub processes: u64,
     /// The numbers of each strategy.
@@ -144,6 +146,9 @@ impl Tally {
             }
         }
         self.inconclusive += u64::from(details.inconclusive);
+        if details.status != 0 && details.kind.is_none() {
+            *self.statuses.entry(details.status).or_default() += 1;
+        }
         self.outside_waits += details.outside_waits;
         self.processes += details.processes;
         if self.profiling_error.is_none() {
@@ -172,6 +177,9 @@ impl Tally {
         self.rests += other.rests;
         self.idle_timeouts |= other.idle_timeouts;
         self.interrupts |= other.interrupts;
+        for (status, count) in other.statuses {
+            *self.statuses.entry(status).or_default() += count;
+        }
         self.forgot_writes += other.forgot_writes;
         self.has_weak_orders |= other.has_weak_orders;
         self.weak_runs += other.weak_runs;

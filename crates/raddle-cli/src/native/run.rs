@@ -5,7 +5,7 @@ use super::memory::{self, Memory};
 use super::races;
 use crate::args::{MemoryArg, NativeArgs, PointsArg, RacesArg, ThreadsArg};
 use crate::ci::{Reports, searched};
-use crate::notes::{early_timeouts, in_short, missed_memory, report, unexplored_memory};
+use crate::notes::{early_timeouts, exit_statuses, in_short, missed_memory, report, unexplored_memory};
 use crate::outcome::Outcome;
 use crate::progress::{Progress, Waiting};
 use crate::show;
@@ -44,7 +44,11 @@ const FALSE_RACES_OF_OPENMP: &str = "the data race may be none: the library of O
 
 pub(crate) fn run(args: &NativeArgs, width: usize) -> Result<Outcome> {
     let program = program(args)?;
-    run_in(args, &program, &Environment::default(), None, width)
+    // What the user typed is the name of the program, unless it is a source.
+    let typed = &args.program[0];
+    let is_name = Source::of(typed).is_none() && program.to_str() != Some(typed);
+    let environment = Environment { name: is_name.then(|| typed.clone()), ..Environment::default() };
+    run_in(args, &program, &environment, None, width)
 }
 
 /// Implements `raddle run`, with `program` instead of the first word, started in `environment`. A panic of
@@ -156,6 +160,7 @@ pub(crate) fn run_in(
     // The standard library of Rust has weaker orders in every program.
     notes.extend(unexplored_memory(&tally, setup.settings).filter(|_| !is_rust));
     notes.extend(missed_memory(&tally));
+    notes.extend(exit_statuses(&tally));
     notes.extend(lost.iter().map(|why| format!("not all runs were made: {why:#}")));
     let status = if tally.failures > 0 { EXIT_BUG_FOUND } else { EXIT_NOTHING_FOUND };
     let mut failing = None;

@@ -58,6 +58,7 @@ macro_rules! sleeping_programs {
 
 programs! {
     cpu_clocks;
+    forked_locks;
     groups;
     process_shared;
     random_bytes;
@@ -101,6 +102,49 @@ fn a_signal_before_the_wait_for_it_is_lost() {
     assert_eq!(right["verdict"].as_str(), Some("passed"), "{right}");
     let all = run(&folder, &["-s", "dpor", "--", "./lost_signal", "right"]);
     assert_eq!(all["claims"]["interrupts"].as_bool(), Some(true), "{all}");
+}
+
+/// Programs behave as the name says by which they are started, and as their environment says.
+#[test]
+fn a_program_is_started_by_the_name_that_was_typed() {
+    let folder = compile("start");
+    std::os::unix::fs::symlink("start", folder.join("other name")).expect("a link can be made");
+    let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap_or_default());
+    for name in ["./start", "./other name", "other name"] {
+        let mut plain = Command::new("sh");
+        plain.args(["-c", &format!("exec \"{name}\" word")]).env("PATH", &path);
+        let plain = plain.current_dir(&folder).output().expect("the program starts");
+        assert!(plain.status.success());
+        std::fs::write(folder.join("plain"), plain.stdout).expect("the output can be kept");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_raddle"));
+        command.args(["run", "--runs", "2", "--expect-output", "plain", "--", name, "word"]);
+        let output = command.env("PATH", &path).current_dir(&folder).output().expect("raddle starts");
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stdout));
+    }
+}
+
+/// bash has its own functions for the environment.
+#[test]
+fn children_of_a_shell_are_not_under_control() {
+    let folder = folder("as-is-shell");
+    std::fs::write(folder.join("plain"), "x\nb\n1\n").expect("a file can be written");
+    let script = "/bin/echo x; echo b; /usr/bin/env | grep -c -e '^RADDLE_NATIVE' -e '^PATH'";
+    let words = ["run", "--runs", "2", "--expect-output", "plain", "--", "bash", "-c", script];
+    let output = raddle(&folder, &words);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stdout));
+}
+
+#[test]
+fn an_exit_status_is_noted() {
+    let folder = folder("as-is-status");
+    let output = raddle(&folder, &["run", "--runs", "3", "--", "sh", "-c", "exit 7"]);
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        text.contains("3 of 3 runs ended with exit status 7") && text.contains("--fail-on-exit"),
+        "{text}"
+    );
+    let output = raddle(&folder, &["run", "--runs", "3", "--fail-on-exit", "--", "sh", "-c", "exit 7"]);
+    assert_eq!(output.status.code(), Some(1));
 }
 
 /// A process that outlives its run would hold the lock that the next run needs.

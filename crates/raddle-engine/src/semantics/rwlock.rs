@@ -6,9 +6,31 @@ use crate::engine::{Engine, Reply};
 use crate::objects::Resource;
 use crate::strategy::Strategy;
 use crate::threads::Wake;
-use raddle_model::{Kind, ObjectId, Operation, ThreadId};
+use raddle_model::{Kind, LockMode, ObjectId, Operation, ThreadId};
 
 impl Engine {
+    /// Returns true if `thread` holds `object`, a read-write lock, for reading or writing.
+    pub fn has_read_write_lock(&self, thread: ThreadId, object: ObjectId) -> bool {
+        match &self.objects.get(object).resource {
+            Resource::ReadWriteLock { writer, readers } => {
+                *writer == Some(thread) || readers.contains(&thread)
+            }
+            _ => false,
+        }
+    }
+
+    /// Returns how `object` is locked, if it is a lock and not free, and how often it must be unlocked.
+    pub fn held_lock(&self, object: ObjectId) -> Option<(LockMode, u32)> {
+        match &self.objects.get(object).resource {
+            Resource::Mutex { owner: Some(_), depth, .. } => Some((LockMode::Exclusive, *depth)),
+            Resource::ReadWriteLock { writer: Some(_), .. } => Some((LockMode::Exclusive, 1)),
+            Resource::ReadWriteLock { readers, .. } if !readers.is_empty() => {
+                Some((LockMode::Shared, readers.len() as u32))
+            }
+            _ => None,
+        }
+    }
+
     pub(crate) fn can_read_lock(&self, thread: ThreadId, object: ObjectId) -> bool {
         !matches!(self.objects.get(object).resource, Resource::ReadWriteLock { writer: Some(_), .. })
             && self.threads.get(thread).wake != Wake::Delayed

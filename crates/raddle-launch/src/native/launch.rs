@@ -105,6 +105,9 @@ impl Server {
         if let Some(theirs) = theirs_before {
             command.env("RADDLE_LD_PRELOAD", theirs);
         }
+        if let Some(name) = &environment.name {
+            command.arg0(name);
+        }
         command.args(&words[1..]).env("LD_PRELOAD", preload).env(SOCKET, "0");
         // The library takes the socket from the standard input, and gives the program an empty one.
         command.stdin(Stdio::from(OwnedFd::from(theirs))).stdout(Stdio::null()).stderr(Stdio::inherit());

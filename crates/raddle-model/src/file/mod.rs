@@ -137,6 +137,9 @@ pub struct Environment {
     /// The test binary, for a run of a Rust test that uses the types of the crate `raddle`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub executable: Option<String>,
+    /// The name of the program in its arguments, if it is not its path: many programs behave as their name says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
 }
 
 impl Environment {

@@ -16,6 +16,7 @@ pub(super) fn sample() -> TraceFile {
             environment: vec![("NAME".into(), "value".into())],
             test: None,
             executable: Some("/t/deps/q-1".into()),
+            name: Some("q".into()),
         },
         signature: None,
         parameters: vec![("n".into(), 3), (SHARED.into(), 1 << 44), (SHARED.into(), 7)],

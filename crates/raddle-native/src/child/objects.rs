@@ -30,13 +30,15 @@ pub(crate) enum Class {
     Queue,
     /// The order of sequentially consistent operations under weak memory.
     Order,
+    /// A mutex that is not one of pthreads.
+    SpinLock,
 }
 
 impl Class {
     /// Objects whose classes have the same family cannot be at one address at the same time.
     fn family(self) -> u64 {
         match self {
-            Class::RecursiveMutex | Class::CheckingMutex => Class::NormalMutex as u64,
+            Class::RecursiveMutex | Class::CheckingMutex | Class::SpinLock => Class::NormalMutex as u64,
             other => other as u64,
         }
     }
@@ -59,7 +61,7 @@ impl ObjectRecord {
             Class::Memory | Class::Annotation | Class::Descriptor | Class::Queue | Class::Order => {
                 Resource::Memory
             }
-            Class::NormalMutex => Resource::mutex(MutexKind::Normal),
+            Class::NormalMutex | Class::SpinLock => Resource::mutex(MutexKind::Normal),
             Class::RecursiveMutex => Resource::mutex(MutexKind::Recursive),
             Class::CheckingMutex => Resource::mutex(MutexKind::ErrorChecking),
             Class::Condition => Resource::condition(),

@@ -18,7 +18,7 @@ use crate::platform::signals::mask_signals;
 use crate::platform::table::Table;
 use raddle_engine::{Engine, Needs, Next, Reply, Rng, Strategy};
 use raddle_model::native::Points;
-use raddle_model::{Failure, LocationId, Name, ObjectId, ThreadId, mix};
+use raddle_model::{Failure, LocationId, LockMode, Name, ObjectId, ThreadId, mix};
 use std::cell::UnsafeCell;
 use std::ffi::{CString, c_void};
 use std::sync::atomic::AtomicU32;
@@ -105,6 +105,8 @@ pub(crate) struct Runtime {
     pub(crate) robust: Vec<Robust>,
     /// The read-write locks that are locked for writing, and their holders.
     pub(crate) writers: Vec<(usize, ThreadId)>,
+    /// The locks that are locked for glibc during a fork: address, class, mode.
+    pub(crate) lent_locks: Vec<(u64, Class, LockMode)>,
     /// The stdio files that threads have locked, once for each time.
     pub(crate) locked_files: Vec<(usize, ThreadId)>,
     /// The source of the program's random numbers: a seed and the number of a run.
@@ -228,6 +230,7 @@ impl Runtime {
             timers: Vec::new(),
             robust: Vec::new(),
             writers: Vec::new(),
+            lent_locks: Vec::new(),
             locked_files: Vec::new(),
             random: (0, 0),
             wants_steps: false,

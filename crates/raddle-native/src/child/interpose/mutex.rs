@@ -146,21 +146,21 @@ unsafe extern "C" fn clock_lock(
 /// A spin lock is a mutex that is initialized without a kind.
 fn spin(kind: Kind, lock: *mut c_void, place: usize) -> c_int {
     let reply = step(|runtime| {
-        let object = runtime.object(lock as u64, Class::NormalMutex, || 0);
+        let object = runtime.object(lock as u64, Class::SpinLock, || 0);
         Operation::new(kind, runtime.place(place)).on(object, Access::Write)
     });
     answer(reply)
 }
 
 unsafe extern "C" fn spin_init(lock: *mut c_void, shared: c_int, place: usize) -> c_int {
-    enter_for(lock, place, || with(|runtime| runtime.objects.forget(lock as u64, Class::NormalMutex)));
+    enter_for(lock, place, || with(|runtime| runtime.objects.forget(lock as u64, Class::SpinLock)));
     // SAFETY: the program has called `pthread_spin_init` with these arguments.
     unsafe { real::pthread_spin_init(lock, shared) }
 }
 
 unsafe extern "C" fn spin_destroy(lock: *mut c_void, place: usize) -> c_int {
     enter(|| {
-        if with(|runtime| runtime.objects.find(lock as u64, Class::NormalMutex)).is_some() {
+        if with(|runtime| runtime.objects.find(lock as u64, Class::SpinLock)).is_some() {
             spin(Kind::Destroy, lock, place);
         }
     });

@@ -26,7 +26,7 @@ entries! {
 static SECTION: u64 = 0;
 
 fn act(kind: Kind, lock: *const c_void, place: usize) -> Reply {
-    step_on(kind, place, Access::Write, |runtime| runtime.object(lock as u64, Class::NormalMutex, || 0))
+    step_on(kind, place, Access::Write, |runtime| runtime.object(lock as u64, Class::SpinLock, || 0))
 }
 
 /// Calls the library's function, for a lock that the run does not know.
@@ -82,6 +82,6 @@ unsafe extern "C" fn end(place: usize) {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn omp_init_lock(lock: *mut c_void) {
     static HIDDEN: Hidden = Hidden::new("omp_init_lock\0");
-    enter(|| with(|runtime| runtime.objects.forget(lock as u64, Class::NormalMutex)));
+    enter(|| with(|runtime| runtime.objects.forget(lock as u64, Class::SpinLock)));
     forward(&HIDDEN, lock);
 }

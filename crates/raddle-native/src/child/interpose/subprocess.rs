@@ -4,8 +4,9 @@ use super::access::note_no_write;
 use super::entry::{PLACE, exported, place, system_calls};
 use super::time::FOREVER;
 use super::transfer::{self, touch};
-use super::{stream, unwind};
+use super::{shared, stream, unwind};
 use crate::child::control::{self, enter};
+use crate::child::objects::Class;
 use crate::child::outside::{self, Awaited, What};
 use crate::child::pending::Call;
 use crate::child::runtime::with;
@@ -14,6 +15,7 @@ use crate::platform::raw::{self, errno_result};
 use crate::platform::real;
 use crate::platform::signals::mask_signals;
 use libc::{EINTR, c_int};
+use raddle_model::{LockMode, ObjectId};
 use std::ffi::{c_char, c_void};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -59,6 +61,68 @@ pub(crate) unsafe extern "C" fn begin_foreign() {
         trap::end();
         control::end();
     }
+}
+
+/// Locks for glibc, in which all locks are free, what threads of the run hold; called last before a fork. The new
+/// process has the locks as they are then.
+pub(crate) unsafe extern "C" fn lend_locks() {
+    if !control::is_running() {
+        return;
+    }
+    let locks = held_locks();
+    for &(lock, class, mode) in &locks {
+        let lock = lock as *mut c_void;
+        // SAFETY: the program has locked these objects, and for glibc they are free.
+        unsafe {
+            match (class, mode) {
+                (Class::ReadWriteLock, LockMode::Shared) => real::pthread_rwlock_rdlock(lock),
+                (Class::ReadWriteLock, LockMode::Exclusive) => real::pthread_rwlock_wrlock(lock),
+                _ => real::pthread_mutex_lock(lock),
+            };
+        }
+    }
+    with(|runtime| runtime.lent_locks = locks);
+}
+
+/// Unlocks them; called first after a fork, in the process that forks.
+pub(crate) unsafe extern "C" fn take_back_locks() {
+    if !control::is_running() {
+        return;
+    }
+    for (lock, class, _) in with(|runtime| std::mem::take(&mut runtime.lent_locks)) {
+        let lock = lock as *mut c_void;
+        // SAFETY: `lend_locks` has locked these objects in this thread.
+        unsafe {
+            match class {
+                Class::ReadWriteLock => real::pthread_rwlock_unlock(lock),
+                _ => real::pthread_mutex_unlock(lock),
+            };
+        }
+    }
+}
+
+/// Returns the locks that threads of the run hold, once for each time: their addresses, and how they are held.
+fn held_locks() -> Vec<(u64, Class, LockMode)> {
+    let is_lock = |class: Class| {
+        use Class::{CheckingMutex, NormalMutex, ReadWriteLock, RecursiveMutex};
+        matches!(class, NormalMutex | RecursiveMutex | CheckingMutex | ReadWriteLock)
+    };
+    let held: Vec<_> = with(|runtime| {
+        let locks = runtime.objects.made.iter().enumerate().filter(|(_, made)| is_lock(made.class));
+        let held = locks.filter_map(|(index, made)| {
+            let object = ObjectId(index as u32);
+            let is_current =
+                runtime.objects.find(made.address, made.class).is_some_and(|(known, _)| known == object);
+            let (mode, times) = runtime.engine.held_lock(object).filter(|_| is_current)?;
+            Some(std::iter::repeat_n((made.address, made.class, mode), times as usize))
+        });
+        held.flatten().collect()
+    });
+    let is_shared = |address: u64, class: Class| match class {
+        Class::ReadWriteLock => shared::is_lock(address as *const c_void),
+        _ => shared::is_mutex(address as *const c_void),
+    };
+    held.into_iter().filter(|&(address, class, _)| !is_shared(address, class)).collect()
 }
 
 /// Waits for a child with `call`, which does not wait and returns 0 if there is none.
