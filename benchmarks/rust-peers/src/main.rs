@@ -1,10 +1,13 @@
 //! Runs the same programs under Raddle, Shuttle and Loom in one go and prints the ratios.
 //!
 //! `cargo run --release 2>/dev/null` in this folder (Shuttle prints every failure). Absolute times depend on the machine, the
-//! ratios hardly do.
+//! ratios hardly do. `shapes` as an argument compares only the shapes of real tests, and `one PEER SHAPE RUNS` executes one
+//! of them, for a profiler.
 
 #[macro_use]
 mod programs;
+#[macro_use]
+mod shapes;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
@@ -12,6 +15,16 @@ use std::time::Instant;
 programs!(raddle_programs, raddle);
 programs!(shuttle_programs, shuttle);
 programs!(loom_programs, loom);
+shapes!(raddle_shapes, raddle);
+shapes!(shuttle_shapes, shuttle);
+
+/// Returns the seconds of processor time that `action` takes, in all threads of this process.
+fn processor_seconds(action: impl FnOnce()) -> f64 {
+    let now = || cpu_time::ProcessTime::now().as_duration().as_secs_f64();
+    let start = now();
+    action();
+    now() - start
+}
 
 /// Returns the seconds that `action` takes.
 fn seconds(action: impl FnOnce()) -> f64 {
@@ -143,7 +156,56 @@ fn loom_first(test: fn()) -> Option<u64> {
 /// Number of runs of the longer programs in one measurement.
 const REPEATS: u64 = 20;
 
+/// The shapes of real tests, and the number of runs of each in one measurement.
+type Shape = (&'static str, fn(), fn(), u64);
+const SHAPES: [Shape; 6] = [
+    ("tiny", raddle_programs::two_threads_one_lock, shuttle_programs::two_threads_one_lock, 20_000),
+    ("storm", raddle_shapes::storm, shuttle_shapes::storm, 200),
+    ("tasks", raddle_shapes::tasks, shuttle_shapes::tasks, 2_000),
+    ("queue", raddle_shapes::queue, shuttle_shapes::queue, 500),
+    ("channel", raddle_shapes::channel, shuttle_shapes::channel, 300),
+    ("cache", raddle_shapes::cache, shuttle_shapes::cache, 500),
+];
+
+/// Prints the processor time of the shapes under a random walk, the best of `TIMES` for each peer, which take turns.
+fn shapes() {
+    println!(
+        "{:<54}{:>10}{:>10}{:>20}",
+        "processor time of a run, best of seven, in us", "raddle", "shuttle", "shuttle/"
+    );
+    for (name, ours, theirs, runs) in SHAPES {
+        let mut best = [f64::INFINITY; 2];
+        for _ in 0..TIMES {
+            best[0] = best[0].min(processor_seconds(|| raddle("random-walk", runs, ours)));
+            best[1] = best[1].min(processor_seconds(|| shuttle_random(runs as usize, theirs)));
+        }
+        let [ours, theirs] = best.map(|seconds| seconds / runs as f64 * 1e6);
+        println!("{name:<54}{ours:>10.2}{theirs:>10.2}{:>20.1}", theirs / ours);
+    }
+}
+
+/// Executes runs of one shape under one peer.
+fn one(peer: &str, name: &str, runs: u64) {
+    let (_, ours, theirs, _) = SHAPES.into_iter().find(|shape| shape.0 == name).expect("no shape of this name");
+    match peer {
+        "raddle" => raddle("random-walk", runs, ours),
+        "shuttle" => shuttle_random(runs as usize, theirs),
+        _ => panic!("the peer is raddle or shuttle"),
+    }
+}
+
 fn main() {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words[..] {
+        [] => everything(),
+        ["shapes"] => shapes(),
+        ["one", peer, name, runs] => one(peer, name, runs.parse().expect("a number")),
+        _ => panic!("say nothing, shapes, or one PEER SHAPE RUNS"),
+    }
+}
+
+fn everything() {
     println!(
         "{:<54}{:>10}{:>10}{:>10}{:>9}{:>9}",
         "time, best of seven", "raddle", "shuttle", "loom", "shuttle/", "loom/"
@@ -199,6 +261,8 @@ fn main() {
     let name = "ns a step: 8 threads x 1,000 lock/unlock, random walk";
     row(name, 1e9, ours / steps, theirs / steps, None);
 
+    println!();
+    shapes();
     println!(
         "\nexecutions to the first failure, mean over 20 seeds (at most 20,000 a seed; > means some found nothing)"
     );
