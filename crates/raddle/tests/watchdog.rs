@@ -49,6 +49,16 @@ fn a_barrier_of_std() {
 }
 
 #[test]
+fn a_sleep_of_std_is_named_and_may_end() {
+    let (status, text) = hung("sleeps");
+    assert_eq!(status, Some(2), "{text}");
+    let warning = "warning: the check `sleeps` has made no step for 0.2 s: it waits in `std::thread::sleep`, which raddle does not control";
+    assert!(text.contains(warning), "{text}");
+    assert!(text.contains(&format!("tests/watchdog.rs:{}:", line("sleeps"))), "{text}");
+    assert!(text.contains("help: use `raddle::thread` instead of `std::thread`"), "{text}");
+}
+
+#[test]
 fn a_loop_on_an_atomic_of_std_may_be_a_computation() {
     let (status, text) = hung("spins");
     assert_eq!(status, Some(2), "{text}");
@@ -108,6 +118,16 @@ fn spins() {
         while !flag.load(std::sync::atomic::Ordering::SeqCst) {
             std::hint::spin_loop();
         }
+        thread.join().unwrap();
+    });
+}
+
+#[test]
+#[ignore = "sleeps for long"]
+fn sleeps() {
+    raddle::check(|| {
+        let thread = raddle::thread::spawn(|| ());
+        std::thread::sleep(std::time::Duration::from_secs(1_000)); // sleeps
         thread.join().unwrap();
     });
 }

@@ -96,6 +96,9 @@ impl Passed {
             plural(self.steps, "step"),
             self.shows().unwrap_or_else(|| "other schedules are untested".to_owned())
         );
+        if self.exhausted && self.threads > 1 {
+            line.push_str("; counts of std's Arc are no steps and are not covered");
+        }
         if self.inconclusive > 0 {
             line.push_str(&format!(
                 "\nnote: {} of {} reached the step limit and are inconclusive\nhelp: raise `step_limit` of `Config`",
@@ -223,10 +226,21 @@ mod tests {
         let mut done = Passed { exhausted: true, ..passed() };
         done.claims.statements.push(Claim::Exhausted { partial_orders: 7 });
         done.claims.exhaustion = Some(Exhaustion::Everything);
-        assert!(with(done.clone()).ends_with("; no schedule is left: all 7 partial orders were run"));
-        done.claims.idle_timeouts = true;
+        let arc = "; counts of std's Arc are no steps and are not covered";
+        let text = with(done.clone());
         assert!(
-            with(done).ends_with("were run; timeouts that fire while other threads can run are not covered")
+            text.ends_with(&format!("; no schedule is left: all 7 partial orders were run{arc}")),
+            "{text}"
+        );
+        let single = with(Passed { threads: 1, ..done.clone() });
+        assert!(!single.contains("Arc"), "{single}");
+        done.claims.idle_timeouts = true;
+        let text = with(done);
+        assert!(
+            text.ends_with(&format!(
+                "were run; timeouts that fire while other threads can run are not covered{arc}"
+            )),
+            "{text}"
         );
         let std = with(Passed { partial_orders: 1, ..passed() });
         assert!(std.contains("\nnote: its threads share nothing that raddle controls"), "{std}");

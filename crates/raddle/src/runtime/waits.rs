@@ -101,17 +101,19 @@ pub(super) fn call(frames: &[Frame]) -> (Option<&Frame>, Option<&str>) {
     let handler = frames.iter().position(|frame| frame.function.contains("on_signal"));
     let rest = &frames[handler.map_or(0, |handler| handler + 1)..];
     let user =
-        rest.iter().position(|frame| frame.location.is_some() && !frame.is_of_std() && !is_of_libc(frame));
+        rest.iter().position(|frame| frame.location.is_some() && !frame.is_of_std() && !is_of_tools(frame));
     let Some(user) = user else { return (rest.iter().rfind(|frame| frame.import().is_some()), None) };
     let called = user.checked_sub(1).map(|index| &rest[index]).filter(|frame| frame.is_of_std());
     (called, rest[user].location.as_deref())
 }
 
-/// Returns true for a function of the C library with debug information.
-fn is_of_libc(frame: &Frame) -> bool {
-    frame.location.as_ref().is_some_and(|location| {
-        location.starts_with("./") && location.contains(".c:") || location.contains("sysdeps")
-    })
+/// Returns true for a function of this crate, and for one of the C library with debug information.
+fn is_of_tools(frame: &Frame) -> bool {
+    let is_ours = ["raddle::", "<raddle::"].iter().any(|start| frame.function.starts_with(start));
+    is_ours
+        || frame.location.as_ref().is_some_and(|location| {
+            location.starts_with("./") && location.contains(".c:") || location.contains("sysdeps")
+        })
 }
 
 /// Substrings of the path of a std function or of its file, the type, and its replacement.
@@ -182,6 +184,8 @@ mod tests {
     fn a_thread_that_computes_is_in_no_call_of_std() {
         let text = "   0: raddle::runtime::switch::stack::on_signal\n   1: <unknown>\n   2: tests::spins\n             at ./tests/spins.rs:3:5";
         assert_eq!(call(&frames(text)), (None, Some("./tests/spins.rs:3:5")));
+        let text = text.replace("tests::spins", "raddle::runtime::run::run_task");
+        assert_eq!(call(&frames(&text)), (None, None), "no line of raddle's own is named");
         assert_eq!(call(&[]), (None, None));
     }
 

@@ -147,6 +147,9 @@ fn message(name: &str, seconds: f64, wait: Wait, stack: Option<&Backtrace>, ends
     let what = match (wait, call) {
         (Wait::Lock, Some(call)) => format!("it waits in `{}`, which raddle does not control", call.name()),
         (Wait::Lock, None) => "it waits for a lock that raddle does not control".to_owned(),
+        (Wait::System, Some(call)) if call.import().is_some() => {
+            format!("it waits in `{}`, which raddle does not control", call.name())
+        }
         (Wait::System, _) => "it waits in a system call".to_owned(),
         (Wait::None, _) => {
             "it computes: either a long computation, or a loop that waits for another thread".to_owned()
@@ -160,7 +163,7 @@ fn message(name: &str, seconds: f64, wait: Wait, stack: Option<&Backtrace>, ends
     }
     let import = call.and_then(waits::Frame::import);
     match (wait, import) {
-        (Wait::Lock, Some((std, ours))) => {
+        (Wait::Lock | Wait::System, Some((std, ours))) => {
             _ = writeln!(text, "help: use `{ours}` instead of `{std}` in code that a check runs");
         }
         (Wait::Lock, None) => {
