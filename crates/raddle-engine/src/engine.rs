@@ -2,7 +2,7 @@
 
 use crate::config::{Config, Timeouts};
 use crate::objects::{Objects, Resource};
-use crate::pending::{Pending, bit};
+use crate::pending::{Pending, bit, bits};
 use crate::races::Tracker;
 use crate::spin::Turns;
 use crate::strategy::{Choice, Needs, Point, RunSummary, Strategy};
@@ -258,8 +258,18 @@ impl Engine {
     fn await_turn_otherwise(&mut self, thread: ThreadId) {
         let entry = self.threads.get_mut(thread);
         let operation = entry.operation;
-        if operation.kind.is_memory() && !entry.spin.has_returned() {
-            self.threads.set_enabled(thread, true);
+        if operation.kind.is_prompt() && !entry.spin.has_returned() {
+            (entry.wake, entry.deadline) = (Wake::None, u64::MAX);
+            return self.threads.enable(thread);
+        }
+        if operation.kind == Kind::Lock
+            && operation.argument == Operation::UNTIMED
+            && !entry.spin.is_suspect()
+        {
+            (entry.wake, entry.deadline) = (Wake::None, u64::MAX);
+            self.plain_lockers |= entry.bit;
+            let enabled = operation.object().is_none_or(|object| self.can_lock(thread, object));
+            self.threads.set_enabled(thread, enabled);
             return self.threads.note_change(thread);
         }
         let tired = entry.spin.is_over(self.config.patience, operation.kind);
@@ -446,8 +456,9 @@ impl Engine {
         let touching = self.pending.few(object, false);
         let plain = touching & self.plain_lockers;
         self.threads.set_enabled_few(plain, free);
-        if plain != touching {
-            self.refresh(object);
+        for thread in bits(touching & !plain) {
+            let enabled = self.can_run(thread);
+            self.threads.set_enabled_few(bit(thread), enabled);
         }
     }
 

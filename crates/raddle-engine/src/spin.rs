@@ -172,6 +172,12 @@ impl Spin {
         self.returned
     }
 
+    /// Returns true if [`Spin::is_over`] may be true, whatever the next operation.
+    #[inline]
+    pub(crate) fn is_suspect(&self) -> bool {
+        self.returned || self.owes
+    }
+
     /// Returns true if it has to rest instead of executing an operation of this kind: it has just returned
     /// once more than `patience` allows or, with locks in its loop, owes a rest since it did. Never, if
     /// `patience` is 0.

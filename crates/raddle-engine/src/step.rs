@@ -1,7 +1,6 @@
 //! The effects of one step on its thread, on the objects it touches, on the trace and on the fingerprint.
 
 use crate::engine::{Engine, Reply};
-use crate::pending::bit;
 use crate::semantics::Effect;
 use crate::strategy::Strategy;
 use crate::threads::Status;
@@ -111,8 +110,9 @@ impl Engine {
     #[inline(never)] // Keeps the path of memory accesses short.
     fn execute_synchronisation(&mut self, thread: ThreadId, strategy: &mut dyn Strategy) -> Option<Reply> {
         // A copy: the thread may get its next operation meanwhile.
-        let operation = &{ *self.threads.operation(thread) };
-        self.plain_lockers &= !bit(thread);
+        let entry = self.threads.get(thread);
+        let operation = &{ entry.operation };
+        self.plain_lockers &= !entry.bit;
         let wrote = self.races.is_on() && self.has_for_writing(thread, operation);
         let effect = self.perform(thread, operation, strategy);
         if self.needs.state {

@@ -98,19 +98,37 @@ impl Thread {
 }
 
 /// All threads of a run. Tables keep their memory between runs.
-#[derive(Default, Debug)]
+#[derive(Debug)]
 pub(crate) struct Threads {
     all: Vec<Thread>,
     /// Invariant: the bits of the pending threads among the first 64 that can take a step, and no others.
     enabled_few: u64,
     /// Invariant in runs with many threads (more than bits): the pending threads that can take a step, and no
-    /// others. In runs with few threads, [`Threads::settle`] rebuilds it from the bits.
+    /// others.
     enabled: Vec<ThreadId>,
-    /// True if `enabled` has to be rebuilt.
+    /// The same in runs with few threads, whose first `listed` entries [`Threads::settle`] rebuilds from the bits.
+    list: [ThreadId; FEW as usize],
+    listed: usize,
+    /// True if `list` has to be rebuilt.
     stale: bool,
     changed: ThreadSet,
     /// The names of the initial threads, and their hashes. Kept across runs.
     first: Vec<(Name, u64)>,
+}
+
+impl Default for Threads {
+    fn default() -> Threads {
+        Threads {
+            all: Vec::new(),
+            enabled_few: 0,
+            enabled: Vec::new(),
+            list: [ThreadId(0); FEW as usize],
+            listed: 0,
+            stale: false,
+            changed: ThreadSet::default(),
+            first: Vec::new(),
+        }
+    }
 }
 
 impl Clone for Threads {
@@ -123,10 +141,12 @@ impl Clone for Threads {
     /// Keeps the memory, and the names that are kept across runs.
     #[inline]
     fn clone_from(&mut self, source: &Threads) {
-        let Threads { all, enabled_few, enabled, stale, changed, first: _ } = source;
+        let Threads { all, enabled_few, enabled, list, listed, stale, changed, first: _ } = source;
         self.all.clone_from(all);
         self.enabled_few = *enabled_few;
         self.enabled.clone_from(enabled);
+        self.list[..*listed].copy_from_slice(&list[..*listed]);
+        self.listed = *listed;
         self.stale = *stale;
         self.changed.clone_from(changed);
     }
@@ -136,6 +156,7 @@ impl Threads {
     pub(crate) fn clear(&mut self) {
         self.all.clear();
         self.enabled.clear();
+        self.listed = 0;
         self.changed.clear();
         self.enabled_few = 0;
         self.stale = false;
@@ -210,8 +231,9 @@ impl Threads {
     /// Switches from bits to the list of enabled threads.
     #[cold]
     fn widen(&mut self) {
-        self.stale = true;
         self.make_list();
+        self.enabled.clear();
+        self.enabled.extend_from_slice(&self.list[..self.listed]);
         for (position, thread) in (0..).zip(&self.enabled) {
             self.all[thread.index()].position = position;
         }
@@ -228,15 +250,18 @@ impl Threads {
     #[inline(never)] // Nothing has changed after most steps.
     fn make_list(&mut self) {
         self.stale = false;
-        self.enabled.clear();
-        self.enabled.extend(bits(self.enabled_few));
+        self.listed = 0;
+        for (slot, thread) in self.list.iter_mut().zip(bits(self.enabled_few)) {
+            *slot = thread;
+            self.listed += 1;
+        }
     }
 
     /// Returns the enabled threads; in a run with few threads they are current after [`Threads::settle`].
     #[inline]
     pub(crate) fn enabled(&self) -> &[ThreadId] {
         debug_assert!(!self.stale, "the list is current");
-        &self.enabled
+        if self.is_wide() { &self.enabled } else { &self.list[..self.listed] }
     }
 
     /// Returns true if any thread is enabled.
@@ -299,6 +324,19 @@ impl Threads {
     #[inline]
     pub(crate) fn progress(&self, thread: ThreadId) -> u32 {
         self.all[thread.index()].progress
+    }
+
+    /// Adds `thread` to the enabled set, and records that it may have changed.
+    #[inline]
+    pub(crate) fn enable(&mut self, thread: ThreadId) {
+        if self.is_wide() {
+            self.set_enabled(thread, true);
+            return self.note_change(thread);
+        }
+        let bit = bit(thread);
+        self.stale |= self.enabled_few & bit == 0;
+        self.enabled_few |= bit;
+        self.changed.insert_few(bit);
     }
 
     /// Adds `thread` to the enabled set or removes it. Returns true if that changed the set.

@@ -150,6 +150,8 @@ pub mod sync;
 pub mod thread;
 #[cfg(feature = "check")]
 pub mod time;
+#[cfg(feature = "check")]
+mod value;
 
 #[cfg(feature = "check")]
 pub use check::{

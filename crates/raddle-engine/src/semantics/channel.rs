@@ -63,9 +63,12 @@ impl Engine {
             Resource::Channel { queued, capacity, .. } if *capacity > 0 && *queued >= *capacity => {
                 Effect::Goes(Reply::Busy)
             }
-            Resource::Channel { queued, .. } => {
+            Resource::Channel { queued, capacity, .. } => {
                 *queued += 1;
-                self.refresh(object);
+                // Otherwise receivers could run before, and senders still can.
+                if *queued == 1 || *queued == *capacity {
+                    self.refresh(object);
+                }
                 Effect::Goes(Reply::Acquired)
             }
             Resource::Mailbox { .. } => {
@@ -106,12 +109,16 @@ impl Engine {
     pub(crate) fn receive(&mut self, thread: ThreadId, operation: &Operation) -> Effect {
         let object = first(operation);
         match &mut self.objects.get_mut(object).resource {
-            Resource::Channel { queued, received, senders, waiting, .. } => {
+            Resource::Channel { queued, received, capacity, senders, waiting, .. } => {
                 *waiting = false;
                 if *queued > 0 {
+                    // Otherwise senders could run before, and receivers still can.
+                    let matters = *queued == 1 || *queued >= *capacity;
                     *queued -= 1;
                     *received += 1;
-                    self.refresh(object);
+                    if matters {
+                        self.refresh(object);
+                    }
                     Effect::Goes(Reply::Acquired)
                 } else if *senders == 0 {
                     Effect::Goes(Reply::Closed)

@@ -52,7 +52,7 @@ impl Engine {
         entry.deadline = if timed { deadline } else { u64::MAX };
         self.advance_local(thread);
         self.await_turn(thread, back);
-        self.refresh(mutex);
+        self.refresh_mutex(mutex, true);
         if std::mem::take(&mut self.threads.get_mut(thread).interrupted) {
             self.interrupt(thread);
         }

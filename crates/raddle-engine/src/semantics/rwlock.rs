@@ -99,7 +99,10 @@ impl Engine {
         match &mut self.objects.get_mut(object).resource {
             Resource::ReadWriteLock { writer: None, readers } => {
                 readers.push(thread);
-                self.refresh(object);
+                // Further readers change nothing for others.
+                if readers.len() == 1 {
+                    self.refresh(object);
+                }
                 Effect::Goes(Reply::Acquired)
             }
             Resource::ReadWriteLock { .. } => Effect::Goes(refusal(operation)),
@@ -147,7 +150,9 @@ impl Engine {
                 } else {
                     return self.misuse(thread, operation, "unlocked by a thread that does not hold it");
                 }
-                self.refresh(object);
+                if readers.is_empty() {
+                    self.refresh(object);
+                }
                 Effect::Goes(Reply::Go)
             }
             _ => self.not_usable(thread, object, operation),

@@ -142,7 +142,26 @@ static TABLE: [KindInfo; Kind::ALL.len()] = {
     table
 };
 
+/// The kinds that never wait and take no lock, as bits.
+const PROMPT: u64 = {
+    let (mut bits, mut index) = (0, 0);
+    while index < Kind::ALL.len() {
+        let row = Kind::ALL[index].row();
+        let takes_lock = matches!(row.holding, Holding::Takes(_) | Holding::Tries(_));
+        let waits = !matches!(row.waits, Waits::Never) || row.timed;
+        bits |= ((!waits && !takes_lock) as u64) << Kind::ALL[index] as u32;
+        index += 1;
+    }
+    bits
+};
+
 impl Kind {
+    /// Returns true for operations that never wait and take no lock.
+    #[inline]
+    pub const fn is_prompt(self) -> bool {
+        PROMPT >> self as u32 & 1 == 1
+    }
+
     /// Returns the properties of this kind.
     #[inline]
     pub fn info(self) -> &'static KindInfo {

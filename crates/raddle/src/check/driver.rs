@@ -295,9 +295,8 @@ impl TestWorker<'_> {
     }
 
     fn execute_under(&self, mut runtime: Box<Runtime>, memory: MemoryModel) -> Box<Runtime> {
-        let body = Arc::clone(&self.check.test);
         runtime.engine.set_memory(memory);
-        runtime::run(runtime, Box::new(move || body()))
+        runtime::run(runtime, Arc::clone(&self.check.test))
     }
 }
 

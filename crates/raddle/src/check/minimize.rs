@@ -140,8 +140,7 @@ impl<'a> Runs<'a> {
         runtime.note_values();
         runtime.free = freedoms::of_file(self.found);
         runtime.watch(&self.found.program);
-        let body = Arc::clone(self.test);
-        runtime = runtime::run(runtime, Box::new(move || body()));
+        runtime = runtime::run(runtime, Arc::clone(self.test));
         // The run is examined while others run.
         runtime.let_go();
         let panics = panics::take();

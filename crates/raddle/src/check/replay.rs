@@ -199,8 +199,7 @@ fn run(file: &TraceFile, test: &Test) -> Option<(Box<Runtime>, Option<Divergence
     runtime.locations = Locations::expecting(file.locations.iter().skip(1).map(|text| &text[..]));
     runtime.free = freedoms::of_file(file);
     runtime.watch(&file.program);
-    let body = Arc::clone(test);
-    runtime = runtime::run(runtime, Box::new(move || body()));
+    runtime = runtime::run(runtime, Arc::clone(test));
     // The run is examined while others run.
     runtime.let_go();
     let panics = panics::take();

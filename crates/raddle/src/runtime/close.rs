@@ -8,7 +8,7 @@
 //! unwinding; `switch/abort.rs` describes how the process survives that.
 
 use super::switch::{Fiber, SuspendReason, abandon_at_abort};
-use super::{REPLY, Task, Thread, tracked, with};
+use super::{REPLY, Runtime, Task, Thread, tracked, with};
 use raddle_engine::Reply;
 use raddle_model::{Failure, LocationId, ThreadId};
 use std::any::Any;
@@ -63,18 +63,29 @@ struct Suspended {
     draining: bool,
 }
 
+impl Closing {
+    /// Forgets the end of the previous run.
+    pub(super) fn begin(&mut self) {
+        let is_used = self.total > 0 || self.lost > 0 || self.operations > 0 || self.draining.is_some();
+        if is_used || !self.waiting.is_empty() || !self.started.is_empty() {
+            *self = Closing::default();
+        }
+    }
+}
+
+impl Runtime {
+    /// Begins the end of the run. Returns true if threads have remains.
+    pub(super) fn begin_close(&mut self) -> bool {
+        self.closing = true;
+        self.worker.close();
+        self.close.lost > 0 || self.threads.iter().any(Thread::has_remains)
+    }
+}
+
 /// Drops the remains of all threads. The youngest thread goes first: a thread may have borrowed from an older
 /// one, in whose scope it was started, but never from a younger one. `panicking`: this OS thread was
 /// unwinding before the run.
 pub(super) fn close(panicking: bool) {
-    let has_remains = with(|runtime| {
-        runtime.closing = true;
-        runtime.worker.close();
-        runtime.close.lost > 0 || runtime.threads.iter().any(Thread::has_remains)
-    });
-    if !has_remains && !tracked::has_stored() && !super::is_shuttle() {
-        return;
-    }
     close_others();
     if tracked::has_stored() {
         drop_as(ThreadId(0), tracked::drop_stored);

@@ -53,6 +53,9 @@ use workers::Worker;
 /// The function of a thread.
 pub(crate) type Task = Box<dyn FnOnce()>;
 
+/// The function of the first thread of every run.
+pub(crate) type Main = Arc<dyn Fn() + Send + Sync>;
+
 /// One thread of the run.
 struct Thread {
     fiber: Option<Fiber>,
@@ -109,6 +112,8 @@ pub(crate) struct Runtime {
     /// Progress, for the watchdog.
     pulse: Arc<Pulse>,
     threads: Vec<Thread>,
+    /// The function of the first thread, before it begins.
+    main: Option<Main>,
     /// The name of the first thread of every run.
     main_name: Arc<str>,
     current: ThreadId,
@@ -133,8 +138,10 @@ thread_local! {
     static REPLY: Cell<Reply> = const { Cell::new(Reply::Go) };
 }
 
-const OUTSIDE: &str =
-    "raddle's types work only inside raddle::check\nhelp: run the code inside a check, or use std's types";
+/// The name of the first thread of every run.
+const MAIN_NAME: &str = "main";
+
+const OUTSIDE: &str = "raddle's types work only inside raddle::check, on threads of raddle::thread\nhelp: run the code in such a thread, or use std's types";
 
 /// Calls `action` with the run of this OS thread. Must not run user code.
 #[track_caller]
@@ -273,7 +280,8 @@ impl Runtime {
             exit_last: false,
             pulse: Pulse::new(),
             threads: Vec::new(),
-            main_name: "main".into(),
+            main: None,
+            main_name: MAIN_NAME.into(),
             current: ThreadId(0),
             epoch: 0,
             worker: Worker::new(conflict),
@@ -330,12 +338,14 @@ impl Runtime {
 
     /// Returns the name of a thread, if it has one.
     pub(crate) fn thread_name(&self, thread: ThreadId) -> Option<&str> {
-        self.threads.get(thread.index())?.name.as_deref()
+        let name = &self.threads.get(thread.index())?.name;
+        name.as_deref().or_else(|| (thread == ThreadId(0)).then_some(MAIN_NAME))
     }
 
     /// Returns the shared name of a thread, if it has one.
     pub(crate) fn shared_name(&self, thread: ThreadId) -> Option<Arc<str>> {
-        self.threads.get(thread.index())?.name.clone()
+        let name = &self.threads.get(thread.index())?.name;
+        name.clone().or_else(|| (thread == ThreadId(0)).then(|| Arc::clone(&self.main_name)))
     }
 
     /// Returns the id of this run in the process.
@@ -388,6 +398,10 @@ impl Runtime {
 
     /// Sets the task of the new thread `thread`.
     pub(crate) fn start(&mut self, thread: ThreadId, name: Option<Arc<str>>, task: Task) {
+        self.add(thread, name, Some(task));
+    }
+
+    fn add(&mut self, thread: ThreadId, name: Option<Arc<str>>, task: Option<Task>) {
         debug_assert_eq!(thread.index(), self.threads.len(), "threads are numbered in order of creation");
         let fiber = Fiber::take();
         if is_shuttle() && thread != self.current {
@@ -396,7 +410,7 @@ impl Runtime {
         }
         self.threads.push(Thread {
             fiber: Some(fiber),
-            task: Some(task),
+            task,
             delayed_at: None,
             name,
             first_touched: 0,

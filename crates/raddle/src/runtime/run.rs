@@ -1,13 +1,12 @@
 //! A run from beginning to end: which thread runs next. [`close`] covers the time after it.
 
-use super::close::{self, Closing, close};
+use super::close::{self, close};
 use super::switch::{Fiber, is_forced_end};
 use super::wind_down::wind_down;
-use super::{REPLY, RUNTIME, Runtime, Task, ValueUses, catch, locals, tracked, with};
+use super::{Main, REPLY, RUNTIME, Runtime, ValueUses, catch, locals, tracked, with};
 use raddle_engine::{Next, Reply};
 use raddle_model::{Kind, LocationId, Operation, ThreadId, Touch};
 use std::panic::resume_unwind;
-use std::sync::Arc;
 
 /// The next thread to run after a thread announced an operation or the run ended.
 pub(super) enum Turn {
@@ -153,16 +152,20 @@ impl Runtime {
 /// Runs the task of the current thread and drops its variables; called on its fiber. Returns the next fiber
 /// to run.
 pub(super) fn run_task() -> Fiber {
-    let (task, delayed_at) = with(|runtime| {
+    let (task, main, delayed_at) = with(|runtime| {
         let thread = &mut runtime.threads[runtime.current.index()];
-        (thread.task.take(), thread.delayed_at.take())
+        (thread.task.take(), runtime.main.take(), thread.delayed_at.take())
     });
-    if let Some(task) = task {
+    if task.is_some() || main.is_some() {
         run_part(move || {
             if let Some(location) = delayed_at {
                 super::step(|runtime| Operation::new(Kind::Start, runtime.location(location)));
             }
-            task();
+            if let Some(main) = main {
+                main();
+            } else if let Some(task) = task {
+                task();
+            }
         });
         if super::is_shuttle() && !with(|runtime| runtime.is_closing()) {
             super::shuttle::before_end();
@@ -206,12 +209,12 @@ fn run_part(task: impl FnOnce()) {
 }
 
 /// Runs `main` once on this OS thread. The strategy's run must have begun.
-pub(crate) fn run(runtime: Box<Runtime>, main: Task) -> Box<Runtime> {
+pub(crate) fn run(runtime: Box<Runtime>, main: Main) -> Box<Runtime> {
     RUNTIME.with_borrow_mut(|slot| {
         let mut runtime = runtime;
         runtime.epoch = runtime.worker.next_epoch();
         runtime.closing = false;
-        runtime.close = Closing::default();
+        runtime.close.begin();
         runtime.panicking = 0;
         runtime.cut_off = None;
         runtime.threads.clear();
@@ -227,8 +230,8 @@ pub(crate) fn run(runtime: Box<Runtime>, main: Task) -> Box<Runtime> {
             runtime.engine.keep_clocks();
         }
         let thread = runtime.engine.add_thread();
-        let name = Arc::clone(&runtime.main_name);
-        runtime.start(thread, Some(name), main);
+        runtime.main = Some(main);
+        runtime.add(thread, None, None);
         assert!(slot.replace(runtime).is_none(), "checks cannot be nested");
     });
     let panicking = std::thread::panicking();
@@ -238,15 +241,20 @@ pub(crate) fn run(runtime: Box<Runtime>, main: Task) -> Box<Runtime> {
         first
     });
     first.go();
-    wind_down();
-    with(|runtime| {
+    if with(|runtime| runtime.is_to_wind_down()) {
+        wind_down();
+    }
+    let has_remains = with(|runtime| {
         runtime.pulse.set_running(false);
         runtime.fail_by_unnoticed_panic();
         runtime.fail_by_leaked_value();
+        runtime.begin_close()
     });
-    close(panicking);
-    // A task that was unwinding when it was dropped has ended only now.
-    with(Runtime::fail_by_unnoticed_panic);
+    if has_remains || tracked::has_stored() || super::is_shuttle() {
+        close(panicking);
+        // A task that was unwinding when it was dropped has ended only now.
+        with(Runtime::fail_by_unnoticed_panic);
+    }
     let mut runtime =
         RUNTIME.with_borrow_mut(|slot| slot.take().expect("the runtime is still there after the run"));
     if let Some(at) = runtime.cut_off {

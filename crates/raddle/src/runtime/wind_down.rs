@@ -54,17 +54,19 @@ impl Runtime {
         self.winds_down = true;
     }
 
+    /// Returns true if the run was pruned and is to be continued.
+    pub(super) fn is_to_wind_down(&self) -> bool {
+        self.winds_down && self.engine.is_cut_off()
+    }
+
     /// Returns true if the strategy has learned from the latest run.
     pub(crate) fn has_learnt(&self) -> bool {
         self.cut_off.is_some()
     }
 }
 
-/// Continues the run if it was pruned. Returns when it is over.
+/// Continues a run that was pruned. Returns when it is over.
 pub(super) fn wind_down() {
-    if !with(|runtime| runtime.winds_down && runtime.engine.is_cut_off()) {
-        return;
-    }
     let mut strategy = with(|runtime| {
         runtime.strategy.learn(&runtime.engine.summary());
         let left = runtime.engine.step_count().saturating_mul(TIMES).saturating_add(LEAST);

@@ -2,6 +2,7 @@
 
 use super::poison::Poison;
 use crate::runtime::{self, Object, Runtime};
+use crate::value::{Taken, Value};
 use raddle_engine::{MutexKind, Reply, Resource};
 use raddle_model::{Access, Kind, ObjectId, Operation};
 use std::fmt;
@@ -9,13 +10,12 @@ use std::ops::{Deref, DerefMut};
 use std::panic::Location;
 use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
 
-/// A mutex, as in std. The value is stored in one of std's, which is never contended: the engine decides
-/// which thread gets it. The value of a mutex that outlives a run, such as a static, is kept (see
+/// A mutex, as in std. The engine decides which thread gets it. The value of a mutex that outlives a run, such as a static, is kept (see
 /// [statics](crate#statics)).
 pub struct Mutex<T: ?Sized> {
     object: Object,
     poison: Poison,
-    value: std::sync::Mutex<T>,
+    value: Value<T>,
 }
 
 /// Access to the value of a [`Mutex`], which is unlocked when this is dropped.
@@ -23,7 +23,7 @@ pub struct Mutex<T: ?Sized> {
 pub struct MutexGuard<'a, T: ?Sized> {
     mutex: &'a Mutex<T>,
     /// `Some` until the guard is dropped, except while it waits for a condition.
-    value: Option<std::sync::MutexGuard<'a, T>>,
+    value: Option<Taken<'a, T>>,
     locked_at: &'static Location<'static>,
     /// True if the thread was panicking when it locked the mutex; then it does not poison it.
     panicking: bool,
@@ -33,13 +33,13 @@ impl<T> Mutex<T> {
     /// Creates a mutex around `value`.
     #[track_caller]
     pub const fn new(value: T) -> Mutex<T> {
-        Mutex { object: Object::new(), poison: Poison::new(), value: std::sync::Mutex::new(value) }
+        Mutex { object: Object::new(), poison: Poison::new(), value: Value::new(value) }
     }
 
     /// Returns the value.
     pub fn into_inner(self) -> LockResult<T> {
         let poisoned = self.poison.is_set();
-        let value = self.value.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let value = self.value.into_inner();
         if poisoned { Err(PoisonError::new(value)) } else { Ok(value) }
     }
 }
@@ -61,15 +61,19 @@ impl<T: ?Sized> Mutex<T> {
     }
 
     /// Returns the value of a mutex that the engine gave to the current thread.
-    fn value(&self) -> std::sync::MutexGuard<'_, T> {
+    #[inline]
+    fn value(&self) -> Taken<'_, T> {
+        self.value.take().unwrap_or_else(|| self.wait_for_value())
+    }
+
+    /// Waits in a destructor for the value of a mutex that another thread holds after the end of the run.
+    #[cold]
+    fn wait_for_value(&self) -> Taken<'_, T> {
         loop {
-            match self.value.try_lock() {
-                Ok(value) => return value,
-                Err(TryLockError::Poisoned(error)) => return error.into_inner(),
-                Err(TryLockError::WouldBlock) => {
-                    assert!(runtime::is_closing(), "the engine gives a mutex to one thread at a time");
-                    runtime::make_way();
-                }
+            assert!(runtime::is_closing(), "the engine gives a mutex to one thread at a time");
+            runtime::make_way();
+            if let Some(value) = self.value.take() {
+                return value;
             }
         }
     }
@@ -98,9 +102,7 @@ impl<T: ?Sized> Mutex<T> {
         match self.step(Kind::TryLock, location) {
             Reply::Acquired => self.guard(location).map_err(TryLockError::Poisoned),
             // After the end of the run the engine does not answer.
-            Reply::Go if !matches!(self.value.try_lock(), Err(TryLockError::WouldBlock)) => {
-                self.guard(location).map_err(TryLockError::Poisoned)
-            }
+            Reply::Go if self.value.take().is_some() => self.guard(location).map_err(TryLockError::Poisoned),
             _ => Err(TryLockError::WouldBlock),
         }
     }
@@ -126,7 +128,7 @@ impl<T: ?Sized> Mutex<T> {
     /// Returns the value, which has no other user.
     pub fn get_mut(&mut self) -> LockResult<&mut T> {
         let poisoned = self.poison.is_set();
-        let value = self.value.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let value = self.value.get_mut();
         if poisoned { Err(PoisonError::new(value)) } else { Ok(value) }
     }
 }
@@ -193,10 +195,9 @@ impl<T> From<T> for Mutex<T> {
 impl<T: ?Sized + fmt::Debug> fmt::Debug for Mutex<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = f.debug_struct("Mutex");
-        match self.value.try_lock() {
-            Ok(value) => text.field("data", &&*value),
-            Err(TryLockError::Poisoned(error)) => text.field("data", &&**error.get_ref()),
-            Err(TryLockError::WouldBlock) => text.field("data", &format_args!("<locked>")),
+        match self.value.take() {
+            Some(value) => text.field("data", &&*value),
+            None => text.field("data", &format_args!("<locked>")),
         };
         text.field("poisoned", &self.poison.is_set()).finish_non_exhaustive()
     }

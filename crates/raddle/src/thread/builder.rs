@@ -84,14 +84,17 @@ impl Builder {
         } else {
             let is_shuttle = runtime::is_shuttle();
             let task = if is_shuttle { runtime::with_start(task, location) } else { task };
-            let thread = runtime::with(|runtime| {
+            let (thread, free) = runtime::with(|runtime| {
+                let free = if is_shuttle { Freedom::None } else { runtime.free };
                 runtime.start(id, self.name, task);
-                if runtime.free != Freedom::None && !is_shuttle {
+                if free != Freedom::None {
                     runtime.delay_start(id, location);
                 }
-                Thread::of(runtime, id)
+                (Thread::of(runtime, id), free)
             });
-            runtime::pause_after_spawn(location);
+            if free == Freedom::Pauses {
+                runtime::pause_after_spawn(location);
+            }
             return Handle { thread, packet };
         }
         Handle { thread: runtime::with(|runtime| Thread::of(runtime, id)), packet }

@@ -2,9 +2,10 @@
 
 use super::Result;
 use crate::runtime::{self, Runtime, panic_message};
+use crate::value::Value;
 use raddle_model::{Access, Kind, Operation};
 use std::panic::{Location, resume_unwind};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 /// The id of a thread within a run. The same in each run for the n-th thread started.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -57,7 +58,9 @@ impl Thread {
 }
 
 /// The result of a thread, for its handle.
-pub(super) type Packet<T> = Mutex<Option<Result<T>>>;
+pub(super) type Packet<T> = Value<Option<Result<T>>>;
+
+const RESULT_IS_FREE: &str = "one of the threads of a run at a time takes the result";
 
 /// Returns the function of a thread: calls `f` and stores the result.
 pub(super) fn body<T>(f: impl FnOnce() -> T, packet: Arc<Packet<T>>) -> impl FnOnce() {
@@ -75,7 +78,7 @@ pub(super) fn body<T>(f: impl FnOnce() -> T, packet: Arc<Packet<T>>) -> impl FnO
             let message = panic_message(&**payload);
             runtime::with(|runtime| runtime.note_panic(message));
         }
-        *packet.lock().expect("no code panics while the result is locked") = Some(outcome);
+        *packet.take().expect(RESULT_IS_FREE) = Some(outcome);
     }
 }
 
@@ -108,14 +111,14 @@ impl<T> Handle<T> {
             let object = runtime.thread_object(self.thread.id);
             Operation::new(Kind::Read, location).on(object, Access::Read)
         });
-        self.packet.lock().expect("no code panics while the result is locked").is_some()
+        self.packet.take().expect(RESULT_IS_FREE).is_some()
     }
 
     #[track_caller]
     pub(super) fn join(self, location: &'static Location<'static>) -> Result<T> {
         wait_for(self.id(), location);
         runtime::with(|runtime| runtime.take_panic(self.id()));
-        let result = self.packet.lock().expect("no code panics while the result is locked").take();
+        let result = self.packet.take().expect(RESULT_IS_FREE).take();
         result.unwrap_or_else(|| {
             assert!(runtime::with(|runtime| runtime.is_closing()), "a thread that was joined has a result");
             Err(Box::new("the run ended before the thread"))

@@ -1,18 +1,18 @@
 //! The state that both sides of a channel share.
 
 use crate::runtime::{self, Object, Runtime};
+use crate::value::{Taken, Value};
 use raddle_engine::{Reply, Resource};
 use raddle_model::{Access, Kind, ObjectId, Operation};
 use std::collections::VecDeque;
 use std::panic::Location;
 use std::sync::mpsc::{RecvTimeoutError, SendError, TryRecvError, TrySendError};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A channel. The engine decides which threads may send and receive; the values are stored here.
 pub(super) struct Channel<T> {
     object: Object,
     capacity: u64,
-    state: Mutex<State<T>>,
+    state: Value<State<T>>,
 }
 
 struct State<T> {
@@ -30,7 +30,7 @@ impl<T> Channel<T> {
     #[track_caller]
     pub(super) fn new(capacity: u64) -> Channel<T> {
         let state = State { values: VecDeque::new(), sent: 0, senders: 1, closed: false };
-        Channel { object: Object::new(), capacity, state: Mutex::new(state) }
+        Channel { object: Object::new(), capacity, state: Value::new(state) }
     }
 
     /// Registers it with the engine where it is created, so that its name does not depend on its first user.
@@ -44,9 +44,15 @@ impl<T> Channel<T> {
         self.object.id(runtime, |_| Resource::channel(self.capacity, self.state().senders))
     }
 
-    /// Returns the state, which no other thread accesses: no operation executes while the lock is held.
-    fn state(&self) -> MutexGuard<'_, State<T>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Returns the state. No operation executes while it is taken, so only the OS thread of another check may have it.
+    #[inline]
+    fn state(&self) -> Taken<'_, State<T>> {
+        loop {
+            if let Some(state) = self.state.take() {
+                return state;
+            }
+            std::thread::yield_now();
+        }
     }
 
     #[track_caller]
