@@ -454,6 +454,9 @@ impl Engine {
             return self.refresh(object);
         }
         let touching = self.pending.few(object, false);
+        if touching == 0 {
+            return;
+        }
         let plain = touching & self.plain_lockers;
         self.threads.set_enabled_few(plain, free);
         for thread in bits(touching & !plain) {

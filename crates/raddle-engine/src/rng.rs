@@ -17,7 +17,13 @@ impl Rng {
     #[inline]
     pub fn for_run(seed: u64, run: u64) -> Rng {
         let seed = raddle_model::mix(seed).wrapping_add(run);
-        Rng { generator: Xoshiro256PlusPlus::seed_from_u64(seed), seed }
+        // What `seed_from_u64` does, byte by byte: the first four numbers of SplitMix64.
+        let number = |index: u64| raddle_model::mix(seed.wrapping_add(SPLIT_MIX.wrapping_mul(index)));
+        let mut state = [0; 32];
+        for (bytes, index) in state.as_chunks_mut::<8>().0.iter_mut().zip(1..) {
+            *bytes = number(index).to_le_bytes();
+        }
+        Rng { generator: Xoshiro256PlusPlus::from_seed(state), seed }
     }
 
     /// Returns 64 random bits.
@@ -48,13 +54,25 @@ impl Rng {
     }
 }
 
+/// The increment of SplitMix64.
+const SPLIT_MIX: u64 = 0x9e37_79b9_7f4a_7c15;
+
 /// Tells the kind of a run apart from its numbers.
 const MESSAGES: u64 = 0x6d65_7373_6167_6573;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
     use raddle_testkit::{affordable_rounds, is_thorough};
+
+    #[test]
+    fn the_stream_is_that_of_the_published_seeding() {
+        for (seed, run) in [(0, 0), (1, 0), (9, 12_345), (u64::MAX, u64::MAX)] {
+            let published = Xoshiro256PlusPlus::seed_from_u64(raddle_model::mix(seed).wrapping_add(run));
+            assert_eq!(Rng::for_run(seed, run).generator, published);
+        }
+    }
 
     #[test]
     fn a_seed_always_means_the_same_numbers() {
