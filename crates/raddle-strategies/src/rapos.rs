@@ -84,6 +84,7 @@ impl Touched {
         (self.any, self.exit) = (false, false);
     }
 
+    #[inline(always)] // Twice for each choice.
     fn add(&mut self, operation: &Operation) {
         self.any = true;
         self.exit |= operation.kind == Kind::Exit;

@@ -47,10 +47,24 @@ impl Runtime {
 
     #[inline(never)] // One copy for all operations.
     fn run_on(&mut self, argument: u64, touches: [Touch; 2], location: LocationId, kind: Kind) -> bool {
+        // At the end of a branch of its own: after the other, it would keep the operation on the stack.
+        if self.engine.is_weak() {
+            return self.run_on_weakly(argument, touches, location, kind);
+        }
+        self.engine.run_on(self.current, Operation { argument, touches, location, kind })
+    }
+
+    #[inline(never)] // See `run_on`.
+    fn run_on_weakly(
+        &mut self,
+        argument: u64,
+        touches: [Touch; 2],
+        location: LocationId,
+        kind: Kind,
+    ) -> bool {
         let operation = Operation { argument, touches, location, kind };
-        self.engine.run_on(self.current, operation)
-            || self.engine.is_weak()
-                && self.engine.run_on_weakly(self.current, operation, &mut *self.strategy)
+        self.engine.go_on(self.current, operation)
+            || self.engine.run_on_weakly(self.current, operation, &mut *self.strategy)
     }
 
     /// Announces the next operation of the current thread. Returns the next fiber to run, if it is another
