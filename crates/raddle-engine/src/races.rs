@@ -128,21 +128,31 @@ impl Tracker {
     }
 
     /// Counts an event of `thread`.
+    #[inline(always)] // On the path of each access under weak memory.
     fn tick(&mut self, thread: ThreadId) {
         self.make_room(thread);
         self.threads[thread.index()].now.increment(thread);
     }
 
+    #[inline]
     fn make_room(&mut self, thread: ThreadId) {
+        #[cold]
+        fn grow(threads: &mut Vec<ThreadClocks>, thread: ThreadId) {
+            threads.resize_with(thread.index() + 1, ThreadClocks::default);
+        }
         if self.threads.len() <= thread.index() {
-            self.threads.resize_with(thread.index() + 1, ThreadClocks::default);
+            grow(&mut self.threads, thread);
+        }
+    }
+
+    fn make_room_for(&mut self, object: ObjectId) {
+        if self.objects.len() <= object.index() {
+            self.objects.resize_with(object.index() + 1, Shadow::default);
         }
     }
 
     fn parts(&mut self, thread: ThreadId, object: ObjectId) -> (&mut ThreadClocks, &mut Shadow) {
-        if self.objects.len() <= object.index() {
-            self.objects.resize_with(object.index() + 1, Shadow::default);
-        }
+        self.make_room_for(object);
         (&mut self.threads[thread.index()], &mut self.objects[object.index()])
     }
 
@@ -213,16 +223,17 @@ impl Engine {
     #[inline(never)]
     pub(crate) fn watch(&mut self, thread: ThreadId, strategy: &mut dyn Strategy) -> Option<Reply> {
         let operation = *self.threads.operation(thread);
-        if self.config.races == Races::Ignored && !self.races.on {
-            return Some(Reply::Go);
-        }
-        self.races.on = true;
-        self.races.tick(thread);
-        if self.races.is_weak_access(&operation) {
-            return self.access_weakly(thread, &operation, strategy);
-        }
         if self.races.is_weak {
+            self.races.tick(thread);
+            if self.races.is_weak_access(&operation) {
+                return self.access_weakly(thread, &operation, strategy);
+            }
             self.races.flatten(thread, &operation);
+        } else if self.config.races == Races::Ignored && !self.races.on {
+            return Some(Reply::Go);
+        } else {
+            self.races.on = true;
+            self.races.tick(thread);
         }
         if operation.failure_order().is_some() {
             self.races.exchange = Some((thread, operation));

@@ -43,8 +43,13 @@ impl Rng {
     /// always 0, so that a run without old values stays likely however many choices it has; in the others it is 0 with probability 1/2 and
     /// any other number with equal probability.
     pub fn message(&mut self, arity: u32) -> u32 {
-        let is_newest = raddle_model::mix(self.seed ^ MESSAGES) & 1 == 0 || self.below(2) == 0;
+        let is_newest = self.takes_newest() || self.below(2) == 0;
         if is_newest { 0 } else { 1 + self.below(u64::from(arity - 1)) as u32 }
+    }
+
+    /// Returns true if [`message`](Rng::message) is always 0 in this run: then it is as under sequential consistency.
+    pub fn takes_newest(&self) -> bool {
+        raddle_model::mix(self.seed ^ MESSAGES) & 1 == 0
     }
 
     /// Returns a number in `0.0..1.0`, with 53 random bits.

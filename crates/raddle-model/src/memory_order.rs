@@ -105,16 +105,17 @@ impl MemoryOrder {
         }
     }
 
+    #[inline]
     fn of(number: u64) -> Option<MemoryOrder> {
-        Some(match number {
-            0 => MemoryOrder::Plain,
-            1 => MemoryOrder::Relaxed,
-            2 => MemoryOrder::Acquire,
-            3 => MemoryOrder::Release,
-            4 => MemoryOrder::AcquireRelease,
-            5 => MemoryOrder::SequentiallyConsistent,
-            _ => return None,
-        })
+        const ALL: [MemoryOrder; 6] = [
+            MemoryOrder::Plain,
+            MemoryOrder::Relaxed,
+            MemoryOrder::Acquire,
+            MemoryOrder::Release,
+            MemoryOrder::AcquireRelease,
+            MemoryOrder::SequentiallyConsistent,
+        ];
+        ALL.get(number as usize).copied()
     }
 }
 
@@ -141,6 +142,13 @@ impl Operation {
     pub fn memory_order(&self) -> Option<MemoryOrder> {
         // An access without an order has all bits set.
         MemoryOrder::of(self.argument & 0xff).filter(|_| self.argument >> 16 == 0)
+    }
+
+    /// Returns true for an atomic access or fence that is sequentially consistent, at least if it fails.
+    #[inline]
+    pub fn is_sequentially_consistent(&self) -> bool {
+        const ORDER: u64 = MemoryOrder::SequentiallyConsistent as u64;
+        self.argument >> 16 == 0 && (self.argument & 0xff == ORDER || self.argument >> 8 == ORDER + 1)
     }
 
     /// Returns true for an atomic access or fence in an order that allows more than sequential consistency.
@@ -178,6 +186,7 @@ impl Operation {
     }
 
     /// Returns the order in which a compare-and-exchange reads if it fails; `None` for any other access.
+    #[inline]
     pub fn failure_order(&self) -> Option<MemoryOrder> {
         self.memory_order()?;
         MemoryOrder::of((self.argument >> 8).checked_sub(1)?)
@@ -188,6 +197,17 @@ impl Operation {
 mod tests {
     use super::*;
     use crate::{Kind, LocationId};
+
+    #[test]
+    fn an_exchange_is_sequentially_consistent_if_either_order_is() {
+        use MemoryOrder::{Acquire, Relaxed, SequentiallyConsistent};
+        let access = Operation::new(Kind::ReadModifyWrite, LocationId(0));
+        let is = |operation: Operation| operation.is_sequentially_consistent();
+        assert!(is(access.ordered(SequentiallyConsistent)) && !is(access.ordered(Relaxed)) && !is(access));
+        assert!(is(access.exchanging(Relaxed, SequentiallyConsistent)));
+        assert!(is(access.exchanging(SequentiallyConsistent, Relaxed)));
+        assert!(!is(access.exchanging(Acquire, Relaxed)));
+    }
 
     #[test]
     fn orders_become_stronger_as_far_as_their_kind_allows() {

@@ -35,6 +35,9 @@ pub struct Lane {
     pub reaches_every_order: bool,
     /// True if it counts or enumerates orders, so that all its runs must be of the same program.
     pub counts_orders: bool,
+    /// True if half of its runs under weak memory, those in which [`Rng::takes_newest`](raddle_engine::Rng::takes_newest), are
+    /// sequentially consistent.
+    pub is_half_sequential: bool,
     /// Never runs; copied for every user.
     prototype: Box<dyn Strategy>,
 }
@@ -162,6 +165,9 @@ impl Lane {
             ),
             counts_orders: raddle_strategies::entry(&spec)
                 .is_none_or(|entry| entry.capabilities.counts_orders || entry.family == Family::Systematic),
+            is_half_sequential: raddle_strategies::entry(&spec).is_some_and(|entry| {
+                entry.family != Family::Systematic && !entry.capabilities.chooses_messages
+            }),
             prototype: strategy,
             spec,
         }

@@ -66,6 +66,8 @@ pub struct Capabilities {
     pub every_step: bool,
     /// A wrapper: the inner strategy does not see every step.
     pub skips_steps: bool,
+    /// It chooses messages of weak memory in a way of its own, not by [`Rng::message`](raddle_engine::Rng::message).
+    pub chooses_messages: bool,
     /// The depth for which a run has PCT's published guarantee, from the parameters.
     pub(crate) depth_bound: Option<fn(&Values<'_>) -> Option<u64>>,
     /// The distribution of its schedules, from the parameters, or the reason why it cannot be computed.
@@ -86,6 +88,7 @@ impl Capabilities {
         predicts: false,
         every_step: false,
         skips_steps: false,
+        chooses_messages: false,
         depth_bound: None,
         exact: None,
     };

@@ -40,7 +40,7 @@ pub(crate) const ENTRY: Entry = Entry {
     ],
     source: "Gao et al., ASPLOS 2023",
     guarantee: "a weak-memory bug of depth d and history h: 1/(d! C(k,d) h^d)",
-    capabilities: Capabilities::NONE,
+    capabilities: Capabilities { chooses_messages: true, ..Capabilities::NONE },
     build: Build::Alone(|values| {
         let depth = match values.get("depth") {
             Some("drawn") => None,

@@ -25,10 +25,17 @@ impl Clock {
     /// Counts an event of `thread`.
     #[inline]
     pub(super) fn increment(&mut self, thread: ThreadId) {
-        if self.counts.len() <= thread.index() {
-            self.counts.resize(thread.index() + 1, 0);
+        match self.counts.get_mut(thread.index()) {
+            Some(count) => *count += 1,
+            None => self.begin(thread),
         }
-        self.counts[thread.index()] += 1;
+    }
+
+    /// Counts the first event of `thread`.
+    #[cold]
+    fn begin(&mut self, thread: ThreadId) {
+        self.counts.resize(thread.index() + 1, 0);
+        self.counts[thread.index()] = 1;
     }
 
     /// Joins the knowledge of `other`.
@@ -50,11 +57,6 @@ impl Clock {
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.counts.is_empty() && self.view.0.is_empty()
-    }
-
-    /// Returns true if the clock has memory that another one can reuse.
-    pub(super) fn has_memory(&self) -> bool {
-        self.counts.capacity() > 0
     }
 
     /// Resets the clock.
@@ -79,10 +81,17 @@ impl View {
     /// Learns of a write.
     #[inline]
     pub(super) fn raise(&mut self, slot: usize, stamp: u64) {
-        if self.0.len() <= slot {
-            self.0.resize(slot + 1, 0);
+        match self.0.get_mut(slot) {
+            Some(known) => *known = stamp.max(*known),
+            None => self.learn_first(slot, stamp),
         }
-        self.0[slot] = self.0[slot].max(stamp);
+    }
+
+    /// Learns of the first write to an atomic.
+    #[cold]
+    fn learn_first(&mut self, slot: usize, stamp: u64) {
+        self.0.resize(slot + 1, 0);
+        self.0[slot] = stamp;
     }
 
     #[inline]

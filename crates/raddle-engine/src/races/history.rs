@@ -39,11 +39,20 @@ impl History {
         self.plain_write.is_some() || !self.plain_reads.is_empty()
     }
 
+    /// Adds an atomic access, if there are no plain ones. Returns false if there are.
+    #[inline]
+    pub(super) fn add_to_atomics(&mut self, mark: Mark, writes: bool) -> bool {
+        if self.has_plain() {
+            return false;
+        }
+        put(if writes { &mut self.atomic_writes } else { &mut self.atomic_reads }, mark);
+        true
+    }
+
     /// Adds an access of a thread with clock `now`. Returns the latest access that it races with, if any.
     pub(super) fn add(&mut self, mark: Mark, writes: bool, now: &Clock) -> Option<(Mark, Access)> {
         let plain = mark.order == MemoryOrder::Plain;
-        if !plain && !self.has_plain() {
-            put(if writes { &mut self.atomic_writes } else { &mut self.atomic_reads }, mark);
+        if !plain && self.add_to_atomics(mark, writes) {
             return None;
         }
         let unknown = |mark: &&Mark| now.of(mark.thread) < mark.count;
@@ -77,6 +86,7 @@ impl History {
 }
 
 /// Replaces the mark of the same thread by `mark`.
+#[inline]
 fn put(marks: &mut Vec<Mark>, mark: Mark) {
     match marks.iter_mut().find(|old| old.thread == mark.thread) {
         Some(old) => *old = mark,

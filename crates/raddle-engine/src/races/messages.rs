@@ -8,12 +8,14 @@ const GAP: u64 = 1 << 32;
 /// The greatest number of messages of one atomic.
 const MOST: usize = 64;
 /// The number of messages of an atomic above which unreadable ones are searched for.
-const FIRST_LIMIT: usize = 4;
+const FIRST_LIMIT: usize = 16;
 
 /// One write to an atomic.
 #[derive(Default, Debug)]
 pub(super) struct Message {
     pub(super) value: u128,
+    /// Its place in modification order.
+    pub(super) stamp: u64,
     /// The clock that an acquiring reader joins. It does not name the message itself, which every reader knows anyway.
     pub(super) released: Clock,
     /// Who wrote it, and in which event; none for the first value.
@@ -47,9 +49,9 @@ pub(super) enum Wants {
 /// The messages of one atomic. Without any, its values are not known.
 #[derive(Default, Debug)]
 pub(super) struct Messages {
+    /// The messages are the first `len`, by strictly increasing stamps; the others keep the memory of their clocks.
     list: Vec<Message>,
-    /// The place of each message in modification order. Invariant: strictly increasing.
-    stamps: Vec<u64>,
+    len: usize,
     /// A bit for each message behind which nothing can be put: a read-modify-write has read it and directly follows it, or no
     /// stamp is left between it and the next.
     blocked: u128,
@@ -66,7 +68,6 @@ pub(super) struct Messages {
 /// The messages that an access may read, or put its own behind; the newest is always one of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Candidates {
-    wants: Wants,
     /// The number of the first message that is not before what the thread knows.
     first: usize,
     /// The same for an exchange that only reads.
@@ -109,66 +110,57 @@ impl Slots {
 }
 
 impl Messages {
-    pub(super) fn clear(&mut self, spare: &mut Vec<Clock>) {
-        self.keep(..self.list.len(), spare);
-        self.stamps.clear();
-        (self.slot, self.limit, self.forgotten, self.blocked) = (None, 0, 0, 0);
+    pub(super) fn clear(&mut self) {
+        (self.len, self.slot, self.limit, self.forgotten, self.blocked) = (0, None, 0, 0, 0);
         self.has_unseen_write = false;
     }
 
-    /// Removes the first messages from the list, and keeps the memory of their clocks.
-    fn keep(&mut self, removed: std::ops::RangeTo<usize>, spare: &mut Vec<Clock>) {
-        let clocks = self.list.drain(removed).map(|message| message.released);
-        spare.extend(clocks.filter(Clock::has_memory));
-    }
-
     /// Drops all messages.
-    pub(super) fn forget(&mut self, slots: &mut Slots, spare: &mut Vec<Clock>) {
-        if let (Some(slot), Some(&last)) = (self.slot, self.stamps.last()) {
-            slots.give_back(slot, last);
+    pub(super) fn forget(&mut self, slots: &mut Slots) {
+        if let (Some(slot), Some(last)) = (self.slot, self.newest()) {
+            slots.give_back(slot, last.stamp);
         }
-        self.clear(spare);
+        self.clear();
     }
 
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
-        self.list.is_empty()
+        self.len == 0
+    }
+
+    /// Returns the messages in modification order.
+    #[inline]
+    pub(super) fn all(&self) -> &[Message] {
+        &self.list[..self.len]
     }
 
     #[inline]
     pub(super) fn newest(&self) -> Option<&Message> {
-        self.list.last()
+        self.all().last()
     }
 
     #[inline]
     pub(super) fn at(&self, index: usize) -> &Message {
-        &self.list[index]
-    }
-
-    /// Returns the place of message number `index` in modification order.
-    #[inline]
-    pub(super) fn stamp(&self, index: usize) -> u64 {
-        self.stamps[index]
-    }
-
-    /// Returns the number of messages.
-    #[inline]
-    pub(super) fn len(&self) -> usize {
-        self.list.len()
+        &self.all()[index]
     }
 
     /// Makes `value` the only message, as a write that every thread knows, and that released this.
-    pub(super) fn restart(
-        &mut self,
-        value: u128,
-        released: Clock,
-        slots: &mut Slots,
-        spare: &mut Vec<Clock>,
-    ) {
-        self.forget(slots, spare);
+    pub(super) fn restart(&mut self, value: u128, released: &Clock, slots: &mut Slots) {
+        self.forget(slots);
         self.limit = FIRST_LIMIT;
-        self.stamps.push(GAP);
-        self.list.push(Message { value, released, ..Message::default() });
+        let first = self.room_for_one();
+        (first.value, first.stamp, first.written, first.count) = (value, GAP, None, 0);
+        first.released.set(released);
+        self.len = 1;
+    }
+
+    /// Returns the unused message behind the last one.
+    #[inline]
+    fn room_for_one(&mut self) -> &mut Message {
+        if self.list.len() == self.len {
+            self.list.push(Message::default());
+        }
+        &mut self.list[self.len]
     }
 
     /// Returns true if a message was dropped that a thread without knowledge before `bound` could have read.
@@ -179,26 +171,17 @@ impl Messages {
 
     /// Returns the messages that an access may read, or put its own behind. `bound` is the stamp before which it cannot go, and
     /// `failing` the same for an exchange that only reads.
-    #[inline]
     pub(super) fn candidates(&self, wants: Wants, bound: u64, failing: u64) -> Candidates {
-        let newest = self.stamps.len() - 1;
-        if self.stamps[newest] <= bound.min(failing) {
-            return Candidates { wants, first: newest, failing: newest, count: 1 };
-        }
-        self.older_candidates(wants, bound, failing)
-    }
-
-    fn older_candidates(&self, wants: Wants, bound: u64, failing: u64) -> Candidates {
-        let newest = self.stamps.len() - 1;
+        let newest = self.len - 1;
         // The newest is always known to be there.
-        let first = |bound| self.stamps.partition_point(|&stamp| stamp < bound).min(newest);
-        let (first, failing) = (first(bound), first(failing));
-        let mut found = Candidates { wants, first, failing, count: 1 };
+        let first = |bound| self.all()[..newest].partition_point(|message| message.stamp < bound);
+        let (first, failing) = (first(bound), if failing == bound { first(bound) } else { first(failing) });
+        let mut found = Candidates { first, failing, count: 1 };
         found.count = match wants {
             Wants::Read => (newest + 1 - first) as u32,
             Wants::Write | Wants::Update => self.free(first).count_ones(),
             Wants::Exchange(_) => {
-                (first.min(failing)..=newest).filter(|&index| self.fits(&found, index)).count() as u32
+                (first.min(failing)..=newest).filter(|&index| self.fits(wants, &found, index)).count() as u32
             }
         };
         found
@@ -206,18 +189,18 @@ impl Messages {
 
     /// Returns a bit for each message from number `first` on behind which another one can be put.
     fn free(&self, first: usize) -> u128 {
-        let all = u128::MAX >> (u128::BITS as usize - self.list.len());
+        let all = u128::MAX >> (u128::BITS as usize - self.len);
         !self.blocked & all & (u128::MAX << first)
     }
 
     /// Returns the number of a candidate; 0 is the newest.
     #[inline]
-    pub(super) fn nth(&self, candidates: &Candidates, number: u32) -> usize {
-        let newest = self.list.len() - 1;
+    pub(super) fn nth(&self, wants: Wants, candidates: &Candidates, number: u32) -> usize {
+        let newest = self.len - 1;
         if number == 0 {
             return newest;
         }
-        match candidates.wants {
+        match wants {
             Wants::Read => newest - number as usize,
             Wants::Write | Wants::Update => {
                 let mut free = self.free(candidates.first);
@@ -225,52 +208,54 @@ impl Messages {
                 free.ilog2() as usize
             }
             Wants::Exchange(_) => {
-                let fitting = (0..=newest).rev().filter(|&index| self.fits(candidates, index));
+                let fitting = (0..=newest).rev().filter(|&index| self.fits(wants, candidates, index));
                 fitting.take(number as usize + 1).last().unwrap_or(newest)
             }
         }
     }
 
     /// Returns true if an exchange may read message number `index`.
-    fn fits(&self, &Candidates { wants, first, failing, .. }: &Candidates, index: usize) -> bool {
-        if wants == Wants::Exchange(self.list[index].value) {
-            index >= first && self.blocked >> index & 1 == 0
+    fn fits(&self, wants: Wants, candidates: &Candidates, index: usize) -> bool {
+        if wants == Wants::Exchange(self.at(index).value) {
+            index >= candidates.first && self.blocked >> index & 1 == 0
         } else {
-            index >= failing
+            index >= candidates.failing
         }
     }
 
-    /// Puts a message directly behind number `index`, glued to it if `glue`. Returns its stamp.
+    /// Puts a message directly behind number `index`, glued to it if `glue`. Returns both.
     #[inline]
-    pub(super) fn insert(&mut self, index: usize, message: Message, glue: bool, slots: &mut Slots) -> u64 {
+    pub(super) fn insert(&mut self, index: usize, glue: bool, slots: &mut Slots) -> (&Message, &mut Message) {
         if self.slot.is_none() {
             self.slot = slots.take();
-            if let (Some(slot), [only]) = (self.slot, &mut *self.stamps) {
-                *only = slots.last[slot] + GAP;
+            if let (Some(slot), [only, ..]) = (self.slot, &mut *self.list) {
+                only.stamp = slots.last[slot] + GAP;
             }
         }
-        let before = self.stamps[index];
-        if index + 1 == self.list.len() {
-            let stamp = before + GAP;
+        let before = self.at(index).stamp;
+        self.room_for_one();
+        let stamp = if index + 1 == self.len {
             self.blocked |= u128::from(glue) << index;
-            self.stamps.push(stamp);
-            self.list.push(message);
-            return stamp;
-        }
-        let next = self.stamps[index + 1];
-        let stamp = before + (next - before) / 2;
-        let (low, high) = (self.blocked & ((1 << index) - 1), self.blocked >> (index + 1));
-        let is_blocked = [glue || stamp - before <= 1, next - stamp <= 1].map(u128::from);
-        self.blocked = low | is_blocked[0] << index | is_blocked[1] << (index + 1) | high << (index + 2);
-        self.stamps.insert(index + 1, stamp);
-        self.list.insert(index + 1, message);
-        stamp
+            before + GAP
+        } else {
+            let next = self.at(index + 1).stamp;
+            let stamp = before + (next - before) / 2;
+            let (low, high) = (self.blocked & ((1 << index) - 1), self.blocked >> (index + 1));
+            let is_blocked = [glue || stamp - before <= 1, next - stamp <= 1].map(u128::from);
+            self.blocked = low | is_blocked[0] << index | is_blocked[1] << (index + 1) | high << (index + 2);
+            self.list[index + 1..=self.len].rotate_right(1);
+            stamp
+        };
+        self.len += 1;
+        let (before, behind) = self.list.split_at_mut(index + 1);
+        behind[0].stamp = stamp;
+        (&before[index], &mut behind[0])
     }
 
     /// Sets the value of message number `index`, if there is one.
     #[inline]
     pub(super) fn set(&mut self, index: usize, value: u128) {
-        if let Some(message) = self.list.get_mut(index) {
+        if let Some(message) = self.list[..self.len].get_mut(index) {
             message.value = value;
         }
     }
@@ -278,32 +263,27 @@ impl Messages {
     /// Returns true if it is time to search for unreadable messages.
     #[inline]
     pub(super) fn is_long(&self) -> bool {
-        self.list.len() > self.limit || self.list.len() > 1 && self.slot.is_none()
+        self.len > self.limit || self.len > 1 && self.slot.is_none()
     }
 
     /// Drops the messages that no thread can read, given the least stamp that a thread knows, and as many others as there
     /// are too many. Returns the number of dropped ones, and false if one without a slot was dropped that might have been read.
-    pub(super) fn drop_unread(
-        &mut self,
-        floor: u64,
-        slots: &mut Slots,
-        spare: &mut Vec<Clock>,
-    ) -> (usize, bool) {
-        let (newest, has_slot) = (self.list.len() - 1, self.slot.is_some());
-        let unread = self.stamps.partition_point(|&stamp| stamp < floor).min(newest);
-        let excess = self.list.len().saturating_sub(MOST);
+    pub(super) fn drop_unread(&mut self, floor: u64, slots: &mut Slots) -> (usize, bool) {
+        let (newest, has_slot) = (self.len - 1, self.slot.is_some());
+        let unread = self.all()[..newest].partition_point(|message| message.stamp < floor);
+        let excess = self.len.saturating_sub(MOST);
         let dropped = if has_slot { unread.max(excess) } else { newest };
         if has_slot && excess > unread {
-            self.forgotten = self.forgotten.max(self.stamps[excess - 1]);
+            self.forgotten = self.forgotten.max(self.at(excess - 1).stamp);
         }
-        self.keep(..dropped, spare);
-        self.stamps.drain(..dropped);
+        self.list[..self.len].rotate_left(dropped);
+        self.len -= dropped;
         self.blocked >>= dropped;
-        if let (Some(slot), &[only]) = (self.slot, &*self.stamps) {
-            slots.give_back(slot, only);
+        if let (Some(slot), [only]) = (self.slot, self.all()) {
+            slots.give_back(slot, only.stamp);
             (self.slot, self.forgotten) = (None, 0);
         }
-        self.limit = (self.list.len() * 2).clamp(FIRST_LIMIT, MOST);
+        self.limit = (self.len * 2).clamp(FIRST_LIMIT, MOST);
         (dropped, has_slot)
     }
 }
@@ -312,57 +292,61 @@ impl Messages {
 mod tests {
     use super::*;
 
-    fn message(value: u128) -> Message {
-        Message { value, ..Message::default() }
+    fn put(messages: &mut Messages, index: usize, value: u128, glue: bool, slots: &mut Slots) {
+        messages.insert(index, glue, slots).1.value = value;
     }
 
     fn with(values: &[u128]) -> (Messages, Slots) {
         let (mut messages, mut slots) = (Messages::default(), Slots::default());
-        messages.restart(values[0], Clock::default(), &mut slots, &mut Vec::new());
+        messages.restart(values[0], &Clock::default(), &mut slots);
         for (index, &value) in values[1..].iter().enumerate() {
-            messages.insert(index, message(value), false, &mut slots);
+            put(&mut messages, index, value, false, &mut slots);
         }
         (messages, slots)
     }
 
     fn candidates(messages: &Messages, wants: Wants, bound: u64) -> Vec<usize> {
         let found = messages.candidates(wants, bound, bound);
-        (0..found.count).map(|number| messages.nth(&found, number)).collect()
+        order(messages, wants, &found)
+    }
+
+    fn order(messages: &Messages, wants: Wants, found: &Candidates) -> Vec<usize> {
+        (0..found.count).map(|number| messages.nth(wants, found, number)).collect()
     }
 
     #[test]
     fn the_newest_comes_first_and_the_bound_holds() {
         let (messages, _) = with(&[0, 1, 2]);
         assert_eq!(candidates(&messages, Wants::Read, 0), [2, 1, 0]);
-        assert_eq!(candidates(&messages, Wants::Read, messages.stamp(1)), [2, 1]);
-        assert_eq!(candidates(&messages, Wants::Write, messages.stamp(2)), [2]);
-        assert_eq!(candidates(&messages, Wants::Write, messages.stamp(2) + GAP), [2]);
+        assert_eq!(candidates(&messages, Wants::Read, messages.at(1).stamp), [2, 1]);
+        assert_eq!(candidates(&messages, Wants::Write, messages.at(2).stamp), [2]);
+        assert_eq!(candidates(&messages, Wants::Write, messages.at(2).stamp + GAP), [2]);
     }
 
     #[test]
     fn nothing_comes_between_a_message_and_what_is_glued_to_it() {
         let (mut messages, mut slots) = with(&[0, 1]);
-        messages.insert(0, message(7), true, &mut slots);
+        put(&mut messages, 0, 7, true, &mut slots);
         assert_eq!(messages.at(1).value, 7);
         assert_eq!(candidates(&messages, Wants::Read, 0), [2, 1, 0]);
         assert_eq!(candidates(&messages, Wants::Write, 0), [2, 1]);
         assert_eq!(candidates(&messages, Wants::Update, 0), [2, 1]);
         assert_eq!(candidates(&messages, Wants::Exchange(0), 0), [2, 1], "it fails, or would be glued twice");
         // What is put behind the glued one moves what comes later.
-        messages.insert(1, message(8), false, &mut slots);
+        put(&mut messages, 1, 8, false, &mut slots);
         assert_eq!(candidates(&messages, Wants::Write, 0), [3, 2, 1]);
-        messages.drop_unread(messages.stamp(1), &mut slots, &mut Vec::new());
+        messages.drop_unread(messages.at(1).stamp, &mut slots);
         assert_eq!(candidates(&messages, Wants::Write, 0), [2, 1, 0]);
     }
 
     #[test]
     fn an_exchange_has_a_bound_for_each_outcome() {
         let (messages, _) = with(&[0, 1, 0, 1]);
-        let found = messages.candidates(Wants::Exchange(1), messages.stamp(2), messages.stamp(1));
-        let numbers: Vec<usize> = (0..found.count).map(|number| messages.nth(&found, number)).collect();
+        let found = messages.candidates(Wants::Exchange(1), messages.at(2).stamp, messages.at(1).stamp);
+        let numbers = order(&messages, Wants::Exchange(1), &found);
         assert_eq!(numbers, [3, 2]);
-        let found = messages.candidates(Wants::Exchange(0), messages.stamp(3), 0);
-        let numbers: Vec<usize> = (0..found.count).map(|number| messages.nth(&found, number)).collect();
+        let found = messages.candidates(Wants::Exchange(0), messages.at(3).stamp, 0);
+        let numbers = order(&messages, Wants::Exchange(0), &found);
         assert_eq!(numbers, [3, 1], "it fails at both");
     }
 
@@ -371,32 +355,32 @@ mod tests {
         let (mut messages, mut slots) = with(&[0, 1]);
         for _ in 0..32 {
             assert_eq!(candidates(&messages, Wants::Write, 0).last(), Some(&0));
-            messages.insert(0, Message::default(), false, &mut slots);
+            put(&mut messages, 0, 0, false, &mut slots);
         }
         assert_eq!(candidates(&messages, Wants::Write, 0).last(), Some(&2));
-        assert!(messages.stamps.is_sorted_by(|a, b| a < b));
+        assert!(messages.all().is_sorted_by(|a, b| a.stamp < b.stamp));
     }
 
     #[test]
     fn a_slot_passes_to_another_atomic_with_greater_stamps() {
         let (mut first, mut slots) = with(&[0, 1, 2]);
-        let last = first.stamp(2);
-        assert_eq!(first.drop_unread(last, &mut slots, &mut Vec::new()), (2, true));
-        assert_eq!((first.list.len(), first.slot), (1, None));
+        let last = first.at(2).stamp;
+        assert_eq!(first.drop_unread(last, &mut slots), (2, true));
+        assert_eq!((first.len, first.slot), (1, None));
         let mut second = Messages::default();
-        second.restart(5, Clock::default(), &mut slots, &mut Vec::new());
-        second.insert(0, Message::default(), false, &mut slots);
+        second.restart(5, &Clock::default(), &mut slots);
+        put(&mut second, 0, 0, false, &mut slots);
         assert_eq!(second.slot, Some(0));
-        assert!(second.stamp(0) > last);
+        assert!(second.at(0).stamp > last);
     }
 
     #[test]
     fn too_many_messages_are_dropped_and_that_is_known() {
         let values: Vec<u128> = (0..100).collect();
         let (mut messages, mut slots) = with(&values);
-        let known = messages.stamp(40);
-        assert_eq!(messages.drop_unread(0, &mut slots, &mut Vec::new()), (36, true));
-        assert_eq!((messages.list.len(), messages.at(0).value), (MOST, 36));
+        let known = messages.at(40).stamp;
+        assert_eq!(messages.drop_unread(0, &mut slots), (36, true));
+        assert_eq!((messages.len, messages.at(0).value), (MOST, 36));
         assert!(messages.has_forgotten(0) && !messages.has_forgotten(known));
     }
 }

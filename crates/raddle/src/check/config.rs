@@ -32,8 +32,10 @@ pub enum Memory {
     /// The newest value, whatever memory order the access has: sequential consistency.
     Sc,
     /// Any value that the memory orders of accesses and fences allow, chosen by the strategy. The model is RC11 (PLDI 2017)
-    /// without load buffering. The count of std's `Arc` is not under control: if only the count orders two accesses, as in a
-    /// destructor of the last owner, use [`loom::sync::Arc`](crate::loom::sync::Arc).
+    /// without load buffering. The count of std's `Arc` is not under control: a run does not
+    /// fail if a destructor of the last owner reads an old value. After `Arc::get_mut` or `Arc::try_unwrap`, only methods that
+    /// take `&mut self` or `self` are known to be the only users; otherwise use
+    /// [`loom::sync::Arc`](crate::loom::sync::Arc).
     Weak,
 }
 

@@ -3,6 +3,7 @@
 use super::config::{self, Config, Memory};
 use super::failure::{Failed, FailureFile};
 use super::freedoms::{self, Freedoms};
+use super::judge;
 use super::panics;
 use super::passed::Passed;
 use super::record::{Origin, record};
@@ -243,6 +244,11 @@ impl TestWorker<'_> {
         if let Some(found) = summary.verdict.failure() {
             run.details.get_or_insert_default().kind = Some(found.kind().to_owned());
             failure = request.trace.then(|| Box::new(self.check.failed(&runtime, panics, request.turn)));
+            let is_impossible;
+            (runtime, is_impossible) = judge::is_impossible(runtime, &self.check.test);
+            if is_impossible && let Some(details) = &mut run.details {
+                (details.kind, failure) = (None, None);
+            }
         }
         (runtime, Some(FinishedRun { run, failure }))
     }
@@ -250,8 +256,9 @@ impl TestWorker<'_> {
 
 /// Weak memory only where it makes a difference. In a run that names no weak order, weak memory is sequential consistency,
 /// which costs less. So with [`Memory::Weak`] a run of a randomized strategy is sequentially consistent at first, and repeated
-/// if it names such an order; unless the first run of the check named one: then all runs are under weak memory at once. This does not
-/// depend on the number of jobs.
+/// if it names such an order; unless the first run of the check named one: then all runs are under weak memory at once. The half
+/// of the runs in which every access takes the newest value are sequentially consistent in any case. This does not depend on the
+/// number of jobs.
 impl TestWorker<'_> {
     /// Executes a run under the runtime's strategy, which has begun.
     fn execute(&mut self, mut runtime: Box<Runtime>, turn: Number) -> Box<Runtime> {
@@ -261,16 +268,19 @@ impl TestWorker<'_> {
             runtime = self.try_first(runtime);
         }
         self.free(&mut runtime, turn.lane, turn.run);
-        if !is_tried || self.begins_weak == Some(true) {
+        let rng = Rng::for_run(self.check.config.seed, turn.run);
+        // Such a run costs less, and its failure is known to need no weak memory.
+        let is_sequential = self.check.lanes.get(turn.lane).is_half_sequential && rng.takes_newest();
+        if !is_tried || self.begins_weak == Some(true) && !is_sequential {
             return self.execute_under(runtime, self.check.config.settings().memory);
         }
         runtime = self.execute_under(runtime, MemoryModel::Sc);
         self.begins_weak.get_or_insert(runtime.has_weak_orders);
-        if !runtime.has_weak_orders || self.conflict.is_met() {
+        if is_sequential || !runtime.has_weak_orders || self.conflict.is_met() {
             return runtime;
         }
         panics::take();
-        runtime.strategy.begin(Rng::for_run(self.check.config.seed, turn.run));
+        runtime.strategy.begin(rng);
         self.execute_under(runtime, MemoryModel::Weak)
     }
 

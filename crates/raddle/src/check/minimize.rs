@@ -4,6 +4,7 @@ use super::config::{self, Config};
 use super::driver::{Test, failed};
 use super::failure::Failed;
 use super::freedoms;
+use super::judge;
 use super::panics::{self, Panic};
 use super::record::{Origin, record};
 use super::turns;
@@ -93,12 +94,22 @@ pub(super) struct Runs<'a> {
 impl Execute for Runs<'_> {
     fn execute(&mut self, schedule: &Schedule, wanted: Wanted) -> Option<Execution> {
         let follow = Follow::new(schedule.clone());
-        let (runtime, panics) = turns::take(|_| self.run(follow.fork()));
-        self.steps.update(|steps| steps + runtime.engine.step_count());
-        if !wanted.takes(runtime.engine.summary().verdict) {
-            return None;
-        }
-        let run = self.record(&runtime, &panics);
+        let (run, panics) = turns::take(|_| {
+            let (mut runtime, panics) = self.run(follow.fork())?;
+            self.steps.update(|steps| steps + runtime.engine.step_count());
+            let verdict = runtime.engine.summary().verdict;
+            let (is_wanted, fails) = (wanted.takes(verdict), verdict.failure().is_some());
+            let mut run = is_wanted.then(|| self.record(&runtime, &panics));
+            if is_wanted && fails {
+                let is_impossible;
+                (runtime, is_impossible) = judge::is_impossible(runtime, self.test);
+                run = run.filter(|_| !is_impossible);
+            }
+            // The run is examined while others run.
+            runtime.let_go();
+            Some((run, panics))
+        });
+        let run = run?;
         self.panics.push((run.fingerprint, panics));
         Some(Execution { run, preemptions: follow.preemptions() })
     }
@@ -112,7 +123,8 @@ impl<'a> Runs<'a> {
 
     /// Returns one run under `strategy`, and its panics.
     pub(super) fn under(&self, strategy: &dyn Strategy) -> (TraceFile, Vec<Panic>) {
-        let (runtime, panics) = turns::take(|_| self.run(strategy.fork()));
+        let (mut runtime, panics) = turns::take(|_| self.run(strategy.fork()));
+        runtime.let_go();
         (self.record(&runtime, &panics), panics)
     }
 
@@ -141,8 +153,6 @@ impl<'a> Runs<'a> {
         runtime.free = freedoms::of_file(self.found);
         runtime.watch(&self.found.program);
         runtime = runtime::run(runtime, Arc::clone(self.test));
-        // The run is examined while others run.
-        runtime.let_go();
         let panics = panics::take();
         (!conflict.is_met()).then_some((runtime, panics))
     }

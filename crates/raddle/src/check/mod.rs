@@ -10,6 +10,7 @@ mod driver;
 mod environment;
 mod failure;
 mod freedoms;
+mod judge;
 mod minimize;
 mod ordinal;
 mod panics;

@@ -1,8 +1,10 @@
-//! Decides which data races are reported.
+//! Decides which data races and which old values are reported.
 //!
 //! The count of std's `Arc` is not under control. The last owner drops the value, and what other owners did
 //! before they were dropped happens before that. So a race whose second access occurs while the last owner
-//! drops the value is not reported: the two accesses may be ordered by the count.
+//! drops the value is not reported: the two accesses may be ordered by the count. For the same reason a run in which an
+//! access there reads an old value may be impossible. Stack traces are too slow for every such access, so a run that
+//! fails is repeated with them, and does not count as a failure if it has such an access.
 
 use super::run::wait_for_turn;
 use super::waits::{Frame, frames as frames_of};
@@ -18,6 +20,14 @@ pub(crate) fn judge_race() {
     }
     let other = with(Runtime::stop);
     wait_for_turn(other);
+}
+
+/// Takes note of an old value that the current thread has just read. After a panic the run fails whatever it read.
+#[cold]
+pub(crate) fn judge_old_read() {
+    if !super::panicking() && is_dropped_by_arc(&Backtrace::force_capture().to_string()) {
+        with(|runtime| runtime.has_impossible_read = true);
+    }
 }
 
 /// Returns true if the innermost std `Arc` that drops its value, on the stack `frames`, has a count that is

@@ -22,7 +22,7 @@ pub(crate) use close::{
     aborting, close_others, corrects_panic_count, drop_later, fail_by_abort, fail_by_blocked, make_way,
     survives_abort,
 };
-pub(crate) use judge::judge_race;
+pub(crate) use judge::{judge_old_read, judge_race};
 pub(crate) use locals::Local;
 pub(crate) use locations::Locations;
 pub(crate) use object::{Object, Past};
@@ -105,6 +105,10 @@ pub(crate) struct Runtime {
     pub(crate) value_uses: ValueUses,
     /// True if an atomic access or fence of the run had an order weaker than `SeqCst`.
     pub(crate) has_weak_orders: bool,
+    /// Examines old values where they are read, see [`judge`].
+    pub(crate) judges_old_reads: bool,
+    /// True if an old value was read that cannot be read there.
+    pub(crate) has_impossible_read: bool,
     /// The behavior that std leaves open and the strategy chooses.
     pub(crate) free: Freedom,
     /// Drops tasks only when they can do nothing more, in the run that begins; see [`future`](crate::future).
@@ -276,6 +280,8 @@ impl Runtime {
             values: None,
             value_uses: ValueUses::NONE,
             has_weak_orders: false,
+            judges_old_reads: false,
+            has_impossible_read: false,
             free: Freedom::None,
             exit_last: false,
             pulse: Pulse::new(),

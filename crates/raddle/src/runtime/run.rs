@@ -63,8 +63,7 @@ impl Runtime {
         kind: Kind,
     ) -> bool {
         let operation = Operation { argument, touches, location, kind };
-        self.engine.go_on(self.current, operation)
-            || self.engine.run_on_weakly(self.current, operation, &mut *self.strategy)
+        self.engine.run_on_weakly(self.current, operation, &mut *self.strategy)
     }
 
     /// Announces the next operation of the current thread. Returns the next fiber to run, if it is another

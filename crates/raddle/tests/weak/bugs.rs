@@ -9,7 +9,7 @@ use raddle::{Config, Memory, check_with, hint, thread};
 /// Checks that the default finds a failure, by itself and if all runs are under weak memory, and none under sequential
 /// consistency, where the failure is not a data race, and that it finds none in the correct version in 10,000 runs.
 #[track_caller]
-fn found(only_weak: bool, wrong: fn(), right: fn()) {
+pub(crate) fn found(only_weak: bool, wrong: fn(), right: fn()) {
     let weak = Config::new().with_memory(Memory::Weak).without_failure_files().with_minimize(false);
     let weak = weak.with_explain(false);
     assert!(check_with(&weak, wrong).is_err(), "the bug is not found");
@@ -23,7 +23,7 @@ fn found(only_weak: bool, wrong: fn(), right: fn()) {
 }
 
 /// Runs two threads that share a value.
-fn both<T: Send + Sync + 'static>(shared: T, one: fn(&T), two: fn(&T)) -> Arc<T> {
+pub(crate) fn both<T: Send + Sync + 'static>(shared: T, one: fn(&T), two: fn(&T)) -> Arc<T> {
     let shared = Arc::new(shared);
     let other = Arc::clone(&shared);
     let thread = thread::spawn(move || one(&other));

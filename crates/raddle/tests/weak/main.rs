@@ -2,4 +2,5 @@
 
 mod bugs;
 mod litmus;
+mod protocols;
 mod reports;

@@ -161,3 +161,41 @@ fn too_many_writes_are_not_called_exhausted() {
     assert!(check_with(&config, writes(10)).unwrap().exhausted);
     assert!(!check_with(&config, writes(100)).unwrap().exhausted);
 }
+
+/// A value whose destructor reads what other owners wrote; only the count of `Arc` orders the two.
+struct Owned {
+    written: AtomicU32,
+    seen: AtomicU32,
+}
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        let written = self.written.load(Relaxed);
+        assert!(written == 1 || thread::panicking(), "the destructor reads an old value");
+    }
+}
+
+#[test]
+fn the_count_of_an_arc_orders_what_its_destructor_reads() {
+    let owned = |is_wrong: bool| {
+        move || {
+            let owned = Arc::new(Owned { written: AtomicU32::new(0), seen: AtomicU32::new(0) });
+            let other = Arc::clone(&owned);
+            // Not joined: the last of the two owners drops the value.
+            thread::spawn(move || {
+                other.written.store(1, Relaxed);
+                other.seen.store(1, Relaxed);
+                drop(other);
+            });
+            if owned.seen.load(Relaxed) == 1 && is_wrong {
+                assert_eq!(owned.written.load(Relaxed), 1, "the owner reads an old value");
+            }
+        }
+    };
+    for strategy in ["random-walk", "pos", "pctwm", "dpor"] {
+        let config = weak().with_strategy(strategy).with_runs(2_000).without_failure_files();
+        check_with(&config, owned(false)).unwrap_or_else(|failed| panic!("{strategy}: {failed}"));
+        let failed = check_with(&config, owned(true)).expect_err(strategy);
+        assert!(failed.to_string().contains("the owner reads an old value"), "{strategy}: {failed}");
+    }
+}

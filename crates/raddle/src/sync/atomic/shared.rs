@@ -61,14 +61,17 @@ fn prepare(
     (held, expected): (u128, Option<u128>),
 ) -> (u64, Touch) {
     // From its parts: the operation of a sequentially consistent access stays in registers.
-    let operation = Operation { argument, touches: [touch, Touch::NONE], location: LocationId(0), kind };
+    let mut operation = Operation { argument, touches: [touch, Touch::NONE], location: LocationId(0), kind };
     let thread = runtime.current();
-    let operation = strengthen(runtime, operation, location);
+    if runtime.engine.has_stronger_orders() {
+        operation = strengthen(runtime, operation, location);
+    }
     let prepared = runtime.engine.prepare_access(thread, operation, held, expected);
     (prepared.argument, prepared.touches[1])
 }
 
 /// Returns an access or fence in the order that it has in this run, which may be stronger than in the program.
+#[cold]
 pub(super) fn strengthen(
     runtime: &Runtime,
     operation: Operation,
@@ -84,7 +87,14 @@ pub(super) fn strengthen(
 #[cold]
 #[inline(never)]
 pub(super) fn read_value() -> Option<u128> {
-    runtime::with(|runtime| (!runtime.is_closing()).then(|| runtime.engine.read_value()))
+    let (value, is_judged) = runtime::with(|runtime| {
+        let value = (!runtime.is_closing()).then(|| runtime.engine.read_value());
+        (value, runtime.judges_old_reads && value.is_some() && runtime.engine.old_read().is_some())
+    });
+    if is_judged {
+        runtime::judge_old_read();
+    }
+    value
 }
 
 /// Records the bits that the last access writes under weak memory. Returns those of the newest value, which is another one if
