@@ -160,10 +160,13 @@ impl Tracker {
     fn access(&mut self, thread: ThreadId, operation: &Operation, step: u32) -> Option<Failure> {
         let order = operation.memory_order()?;
         let mut race = None;
+        // Under weak memory a plain access passes on what fences release, like a relaxed one: without a data race that
+        // is known anyway, and a sequence lock whose data is volatile relies on it.
+        let passes_on = order != MemoryOrder::Plain || self.is_weak;
         for touch in operation.touches {
             let Some(object) = touch.object() else { continue };
             let (clocks, shadow) = self.parts(thread, object);
-            if order != MemoryOrder::Plain {
+            if passes_on {
                 transfer(clocks, shadow, operation.kind, order);
             }
             let mark = Mark { thread, count: 0, step, location: operation.location, order };

@@ -1,7 +1,7 @@
 //! The outcomes of small programs. Under Miri only some schedules are run, so that nothing can be told.
 
 use crate::program::{Act, Atomics, allows, config, outcomes};
-use Act::{Add, Await, Exchange, Fence, Load, Lock, Store, Unlock};
+use Act::{Add, Await, Exchange, Fence, Load, Lock, Read, Store, Unlock, Write};
 use raddle_model::MemoryModel;
 use raddle_model::MemoryOrder::{
     Acquire, AcquireRelease, Relaxed, Release, SequentiallyConsistent as SeqCst,
@@ -196,4 +196,19 @@ fn awaiting_a_flag_ends() {
         longest = longest.max(program.read[1].len());
     });
     assert!(longest > 3, "{longest}");
+}
+
+#[test]
+fn fences_work_beside_plain_data() {
+    if !is_thorough() {
+        return;
+    }
+    // A sequence lock: whoever reads the new data does not read the old number after it.
+    let reader = [Load(X, Acquire), Read(Y), Fence(Acquire), Load(X, Relaxed)];
+    let writer = [Store(X, 1, Relaxed), Fence(Release), Write(Y, 1), Store(X, 2, Release)];
+    assert!(!allows(&[&writer, &reader], &[0, 1, 0]));
+    assert!(allows(&[&writer, &reader], &[0, 1, 1]) && allows(&[&writer, &reader], &[0, 0, 0]));
+    let unfenced = [writer[0], writer[2], writer[3]];
+    assert!(allows(&[&unfenced, &reader], &[0, 1, 0]));
+    assert!(allows(&[&writer, &[reader[0], reader[1], reader[3]]], &[0, 1, 0]));
 }

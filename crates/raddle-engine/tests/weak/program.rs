@@ -13,6 +13,10 @@ pub(crate) enum Act {
     Add(u32, u128, MemoryOrder),
     Exchange(u32, [u128; 2], [MemoryOrder; 2]),
     Fence(MemoryOrder),
+    /// A plain read, of the newest value.
+    Read(u32),
+    /// A plain write.
+    Write(u32, u128),
     Lock,
     Unlock,
     /// Loads until the value is not 0.
@@ -66,7 +70,8 @@ impl Atomics {
                     engine.note_failed_exchange(ThreadId(thread as u32));
                 }
             }
-            Act::Assign(atomic, value) => self.memory[atomic as usize] = value,
+            Act::Read(variable) => self.read[thread].push(self.memory[variable as usize]),
+            Act::Assign(atomic, value) | Act::Write(atomic, value) => self.memory[atomic as usize] = value,
             Act::Fence(_) | Act::Lock | Act::Unlock => {}
         }
         self.at[thread] = at;
@@ -92,6 +97,12 @@ impl Atomics {
                 let exchange = step(Kind::ReadModifyWrite, atomic, Access::Write);
                 (exchange.exchanging(success, failure), Some(expected))
             }
+            Act::Read(variable) => {
+                (step(Kind::Read, variable, Access::Read).ordered(MemoryOrder::Plain), None)
+            }
+            Act::Write(variable, _) => {
+                (step(Kind::Write, variable, Access::Write).ordered(MemoryOrder::Plain), None)
+            }
             Act::Fence(order) => (Operation::new(Kind::Fence, location).ordered(order), None),
             Act::Lock => (step(Kind::Lock, ATOMICS, Access::Write), None),
             Act::Unlock => (step(Kind::Unlock, ATOMICS, Access::Write), None),
@@ -99,6 +110,7 @@ impl Atomics {
         };
         let operation = match operation.kind {
             Kind::Fence if engine.is_weak() => engine.prepare_fence(operation),
+            _ if operation.memory_order() == Some(MemoryOrder::Plain) => operation,
             kind if engine.is_weak() && kind.accesses_memory() => {
                 let held = operation.object().map_or(0, |object| self.memory[object.index()]);
                 engine.prepare_access(thread, operation, held, expected)
