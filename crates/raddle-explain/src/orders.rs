@@ -55,13 +55,15 @@ struct Change {
     kind: Kind,
 }
 
-/// Returns the possible changes at the locations of a run, the weakest first.
+/// Returns the possible changes at the locations of a run, the weakest first. No order after the last old value matters, such as
+/// those of the unwinding after it.
 fn changes(run: &TraceFile) -> Vec<Change> {
     /// The maximum number of locations; those of the last steps matter most.
     const MOST: usize = 24;
     let mut seen: Vec<Name> = Vec::new();
     let mut changes = Vec::new();
-    for step in run.steps.iter().rev() {
+    let end = old_read(run).map_or(run.steps.len(), |step| step + 1);
+    for step in run.steps[..end].iter().rev() {
         let operation = &step.operation;
         let location = run.location_name(operation.location);
         if !operation.is_weakly_ordered() || seen.contains(&location) || seen.len() == MOST {

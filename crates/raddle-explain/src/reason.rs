@@ -10,6 +10,7 @@ const MOST: usize = 3;
 
 /// Returns the reason why `run` fails, which `found` explains, or nothing if no order was found that matters.
 pub fn reason(run: &TraceFile, found: &Explanation) -> Option<Reason> {
+    let found = &without_panic_count(run, found);
     let repair = found.repair.as_ref().and_then(|repair| too_weak(run, repair));
     if found.swapped.is_empty() && found.constraints.is_empty() && !found.always && repair.is_none() {
         return None;
@@ -25,6 +26,25 @@ pub fn reason(run: &TraceFile, found: &Explanation) -> Option<Reason> {
         swapped: steps(&found.swapped),
         sufficient: steps(&found.constraints),
     })
+}
+
+/// Returns the explanation without pairs at the counter of panics in Rust's standard library, which differs because one of the runs
+/// panics, unless there are no others.
+fn without_panic_count(run: &TraceFile, found: &Explanation) -> Explanation {
+    let is_counter = |step: usize| {
+        let object = found.steps.get(step).and_then(|step| step.operation.object());
+        let name = object.and_then(|object| run.objects.get(object.index()));
+        name.is_some_and(|name| name.starts_with("std::panicking::panic_count::"))
+    };
+    let mut found = found.clone();
+    let others = |pairs: &[Pair]| -> Vec<Pair> {
+        pairs.iter().copied().filter(|pair| !is_counter(pair.first) && !is_counter(pair.second)).collect()
+    };
+    let swapped = others(&found.swapped);
+    if !swapped.is_empty() {
+        found.swapped = swapped;
+    }
+    found
 }
 
 /// Returns the number of a step in `run`. What the run has not come to is the wait of a thread at its end, counted after the

@@ -88,6 +88,35 @@ fn by_default_programs_with_weak_orders_have_runs_under_weak_memory() {
 }
 
 #[test]
+#[rustfmt::skip]
+fn accesses_after_the_old_value_do_not_hide_the_order() {
+    let failed = check_with(&weak().without_failure_files(), || {
+        let shared = Arc::new((AtomicU32::new(0), AtomicBool::new(false), AtomicU32::new(0)));
+        let other = Arc::clone(&shared);
+        let writer = thread::spawn(move || {
+            other.0.store(7, Relaxed);
+            other.1.store(true, Relaxed);
+        });
+        if shared.1.load(Acquire) {
+            let seen = shared.0.load(Relaxed);
+            let u = &shared.2;
+            // More locations than are tried.
+            _ = u.load(Relaxed); _ = u.load(Relaxed); _ = u.load(Relaxed); _ = u.load(Relaxed); _ = u.load(Relaxed);
+            _ = u.load(Relaxed); _ = u.load(Relaxed); _ = u.load(Relaxed); _ = u.load(Relaxed); _ = u.load(Relaxed);
+            _ = u.load(Relaxed); _ = u.load(Relaxed); _ = u.load(Relaxed); _ = u.load(Relaxed); _ = u.load(Relaxed);
+            _ = u.load(Relaxed); _ = u.load(Relaxed); _ = u.load(Relaxed); _ = u.load(Relaxed); _ = u.load(Relaxed);
+            _ = u.load(Relaxed); _ = u.load(Relaxed); _ = u.load(Relaxed); _ = u.load(Relaxed); _ = u.load(Relaxed);
+            _ = u.load(Relaxed); _ = u.load(Relaxed); _ = u.load(Relaxed); _ = u.load(Relaxed); _ = u.load(Relaxed);
+            assert_eq!(seen, 7);
+        }
+        writer.join().unwrap();
+    });
+    let text = failed.unwrap_err().to_string();
+    let one_line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(one_line.contains("is Relaxed. With Release this run passes"), "{text}");
+}
+
+#[test]
 fn sequential_consistency_names_what_it_leaves_out() {
     let passed = check_with(&Config::new().with_memory(Memory::Sc), message).unwrap();
     assert!(passed.has_weak_orders && passed.memory == Memory::Sc);
