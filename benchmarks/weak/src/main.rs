@@ -159,7 +159,8 @@ fn cost(workload: &str, model: &str, runs: u64) {
 fn memory(model: &str, operations: usize) {
     let mut config = config();
     config.memory = if model == "sc" { Memory::Sc } else { Memory::Weak };
-    (config.runs, config.strategy) = (1, "random-walk".to_owned());
+    // One of them at least reads old values.
+    (config.runs, config.strategy) = (4, "random-walk".to_owned());
     config.step_limit = 10_000_000;
     raddle::check_with(&config, move || accesses(operations / 2, orders("relaxed"))).expect("it passes");
     let status = std::fs::read_to_string("/proc/self/status").expect("Linux has it");
