@@ -14,8 +14,15 @@ pub(crate) fn in_short(seen: &Seen<'_>, strategies: &[String]) -> String {
 
 /// Returns a note if shared-memory detection is incomplete.
 pub(crate) fn missed_memory(tally: &Tally) -> Option<String> {
-    let why = tally.profiling_error.as_ref()?;
-    Some(format!("shared-memory detection is incomplete: a profiling run failed: {why}"))
+    let why = match &tally.profiling_error {
+        Some(why) => format!("a profiling run failed: {why}"),
+        None if tally.discoveries > 0 => format!(
+            "{} still touched memory that no earlier run had shown to be shared\nhelp: --points all",
+            text::plural(tally.discoveries, "run")
+        ),
+        None => return None,
+    };
+    Some(format!("shared-memory detection is incomplete: {why}"))
 }
 
 /// Returns a note if runs that passed ended with an exit status that may mean a failure.

@@ -167,6 +167,21 @@ fn the_exhaustion_of_bounded_strategies_is_limited_even_if_runs_failed() {
     }
 }
 
+/// A thread that never gets the unit of the semaphore takes no step, so `period` plans none for it.
+#[test]
+fn strategies_that_leave_schedules_out_claim_no_exhaustion() {
+    let program = "semaphore s = 0\nthread a { signal s }\nthread b { wait s }\nthread c { wait s }\n";
+    let orders = searched(program, "dfs", 1_000).0.partial_orders();
+    for (strategy, complete) in [("dfs", true), ("preemption", true), ("period", false), ("chess", false)] {
+        let (tally, claims) = searched(program, strategy, 1_000);
+        assert!(tally.exhausted, "{strategy}");
+        assert!(!complete || tally.partial_orders() == orders, "{strategy}");
+        let expected = if complete { Exhaustion::Everything } else { Exhaustion::Planned };
+        assert_eq!(claims.exhaustion, Some(expected), "{strategy}");
+    }
+    assert!(searched(program, "period", 1_000).0.partial_orders() < orders);
+}
+
 #[test]
 fn no_bound_is_claimed_of_runs_that_the_step_limit_cut_short() {
     let long = "shared x = 0\nthread A { repeat 300 { x++ } }\nthread B { step }";

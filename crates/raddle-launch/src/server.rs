@@ -125,6 +125,7 @@ fn made(mut ran: Box<RunResult>) -> FinishedRun<Box<RunResult>> {
         processes: ran.processes,
         exposed: ran.exposed.clone(),
         profiling_error: ran.profiling_error.take(),
+        discovered: std::mem::take(&mut ran.discovered),
         forgot_writes: ran.forgot_writes,
         has_weak_orders: ran.has_weak_orders,
         interrupts: ran.has_interrupts,

@@ -121,6 +121,8 @@ pub enum Exhaustion {
     Everything,
     /// Those within the bounds of the strategies.
     WithinBounds,
+    /// Those that the strategies had planned. They may have left out others within their bounds.
+    Planned,
     /// One for each interleaving that was predicted, or enough attempts.
     Predicted,
 }

@@ -78,6 +78,9 @@ pub struct Setup {
     /// The iRoots known from earlier searches. A location is identified by its text; see [`Covered::locations`].
     #[serde(default)]
     pub known: Ledger,
+    /// The memory known to be shared, as packed by [`SharedUnit`], before the profiling runs.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub shared: Vec<u64>,
     /// True if locations include their callers. The program must keep frame pointers.
     #[serde(default)]
     pub callers: bool,
@@ -102,6 +105,7 @@ impl Setup {
             panics: None,
             coverage: None,
             known: Ledger::default(),
+            shared: Vec::new(),
             callers: false,
             alone: false,
         }
@@ -301,6 +305,10 @@ pub struct RunResult {
     /// is shared.
     #[serde(skip_serializing_if = "is_default")]
     pub profiling_error: Option<String>,
+    /// The memory known to be shared after the run, as packed by [`SharedUnit`], if several threads touched some
+    /// that was not known to be shared; otherwise empty.
+    #[serde(skip_serializing_if = "is_default")]
+    pub discovered: Vec<u64>,
     /// Number of processes that the program started, which are not controlled.
     #[serde(skip_serializing_if = "is_default")]
     pub processes: u64,

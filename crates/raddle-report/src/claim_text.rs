@@ -46,6 +46,7 @@ pub fn line(claims: &Claims) -> Option<String> {
 pub fn exhaustion(claims: &Claims) -> Option<String> {
     let mut out = match claims.exhaustion? {
         Exhaustion::Predicted => return Some("no predicted interleaving is left".to_owned()),
+        Exhaustion::Planned => return Some("no planned schedule is left; others may be".to_owned()),
         _ if claims.synchronisation_only => "no order of synchronisation is left",
         _ => "no schedule is left",
     }
@@ -179,6 +180,7 @@ mod tests {
         for (exhausted, text) in [
             (Exhaustion::Everything, "no schedule is left"),
             (Exhaustion::WithinBounds, "no schedule is left within the bounds of the strategy"),
+            (Exhaustion::Planned, "no planned schedule is left; others may be"),
             (Exhaustion::Predicted, "no predicted interleaving is left"),
         ] {
             claims.exhaustion = Some(exhausted);

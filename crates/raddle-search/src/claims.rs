@@ -32,17 +32,20 @@ pub fn claims(tally: &Tally, lanes: &Lanes) -> Claims {
     let partial_orders = tally.partial_orders();
     let add = &mut claims.statements;
     if let Some(exhaustion) = claims.exhaustion {
-        add.push(match exhaustion {
-            Exhaustion::Everything => Claim::Exhausted { partial_orders },
-            _ => Claim::WithinBounds { partial_orders },
+        add.extend(match exhaustion {
+            Exhaustion::Everything => Some(Claim::Exhausted { partial_orders }),
+            Exhaustion::WithinBounds => Some(Claim::WithinBounds { partial_orders }),
+            _ => None,
         });
         return claims;
     }
-    if claims.cut_short == 0 {
+    if claims.cut_short == 0 && tally.discoveries == 0 {
         add.extend(any_order(tally, lanes));
         add.extend(depth(tally, lanes));
     }
-    if let Some(estimate) = tally.estimate.filter(|estimate| *estimate >= partial_orders as f64 - 0.5) {
+    if let Some(estimate) =
+        tally.estimate.filter(|estimate| *estimate >= partial_orders as f64 - 0.5 && tally.discoveries == 0)
+    {
         // Most runs of such a strategy have a partial order that it has not seen before.
         let counting = lanes.iter().zip(&tally.lanes).filter(|(lane, _)| lane.counts_orders);
         let own = counting.map(|(_, lane)| lane.runs).min().unwrap_or(partial_orders);
@@ -63,6 +66,7 @@ fn exhaustion(tally: &Tally, lanes: &Lanes) -> Exhaustion {
     match tally.covered_at(lanes) {
         Some(_) => Exhaustion::Everything,
         None if lanes.iter().all(|lane| lane.predicts) => Exhaustion::Predicted,
+        None if lanes.iter().any(|lane| lane.predicts || lane.leaves_out) => Exhaustion::Planned,
         None => Exhaustion::WithinBounds,
     }
 }

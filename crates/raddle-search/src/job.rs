@@ -139,7 +139,11 @@ impl<'a, W: Worker> Job<'a, W> {
             if self.shared.search.budget.stop.applies_to(kind) {
                 // Earlier runs of other jobs may fail as well; the first one counts.
                 self.shared.end_at(turn.number);
+                self.shared.failed.fetch_min(turn.number, Ordering::Relaxed);
             }
+        }
+        if self.shared.restarts && run.discovered().is_some() {
+            self.shared.end_at(turn.number);
         }
         if W::IS_REMOTE {
             let shared = self.shared;
@@ -163,7 +167,10 @@ impl<'a, W: Worker> Job<'a, W> {
 fn add<F>(found: &mut Found<F>, keeps_log: bool, turn: Turn, run: &Run, failure: Option<F>) {
     found.tally.count(turn, run);
     if let Some(failure) = failure {
-        found.keep(turn, failure);
+        found.keep(turn, failure, run.kind().unwrap_or_default());
+    }
+    if let Some(shared) = run.discovered() {
+        found.discover(turn.number, shared);
     }
     if keeps_log {
         found.log.push((turn, run.clone()));

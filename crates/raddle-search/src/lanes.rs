@@ -26,6 +26,8 @@ pub struct Lane {
     pub covers_everything: bool,
     /// True if it predicts interleavings and is exhausted when none of these is left.
     pub predicts: bool,
+    /// True if it may be exhausted while schedules within its bounds are left.
+    pub leaves_out: bool,
     /// The depth for which its runs have PCT's guarantee as published, all but the first.
     pub pct_depth: Option<u64>,
     /// True if its runs are independent draws from one distribution.
@@ -157,6 +159,7 @@ impl Lane {
             learns: strategy.learns(),
             covers_everything: raddle_strategies::covers_everything(&spec),
             predicts: raddle_strategies::entry(&spec).is_some_and(|entry| entry.capabilities.predicts),
+            leaves_out: raddle_strategies::leaves_out(&spec),
             pct_depth: pct_depth(&spec),
             is_sample: !strategy.learns(),
             reaches_every_order: matches!(

@@ -65,6 +65,8 @@ struct Counts {
     covered: Covered,
     profiling_error: Option<String>,
     #[serde(default)]
+    discoveries: u64,
+    #[serde(default)]
     forgot_writes: u64,
     #[serde(default)]
     has_weak_orders: bool,
@@ -96,6 +98,7 @@ impl Counts {
             exposed: tally.exposed.iter().map(|(&root, &number)| (root, number)).collect(),
             covered: tally.covered.clone(),
             profiling_error: tally.profiling_error.clone(),
+            discoveries: tally.discoveries,
             forgot_writes: tally.forgot_writes,
             has_weak_orders: tally.has_weak_orders,
             weak_runs: tally.weak_runs,
@@ -138,6 +141,7 @@ impl Counts {
             exposed: self.exposed.iter().copied().collect(),
             covered: self.covered.clone(),
             profiling_error: self.profiling_error.clone(),
+            discoveries: self.discoveries,
             forgot_writes: self.forgot_writes,
             has_weak_orders: self.has_weak_orders,
             weak_runs: self.weak_runs,

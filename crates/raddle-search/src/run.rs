@@ -46,6 +46,10 @@ pub struct Details {
     pub exposed: Vec<IRoot>,
     /// The reason why a profiling run for shared memory failed, if one did.
     pub profiling_error: Option<String>,
+    /// The shared memory, packed, if several threads touched some that was not known to be shared. Its earlier
+    /// accesses were no scheduling points, so the search begins again with this knowledge.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub discovered: Vec<u64>,
     /// True if a choice of weak memory was smaller than the model allows, because old writes had been dropped.
     #[serde(skip_serializing_if = "is_false")]
     pub forgot_writes: bool,
@@ -72,6 +76,11 @@ impl Run {
     /// Returns true if it reached the step limit without a verdict.
     pub fn is_inconclusive(&self) -> bool {
         self.details.as_ref().is_some_and(|details| details.inconclusive)
+    }
+
+    /// Returns the shared memory, if the run discovered some.
+    pub(crate) fn discovered(&self) -> Option<&Vec<u64>> {
+        Some(&self.details.as_ref()?.discovered).filter(|shared| !shared.is_empty())
     }
 
     /// Returns the kind of failure, or nothing if it passed.

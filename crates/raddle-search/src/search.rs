@@ -16,10 +16,60 @@ type Error<T> = <<T as Target>::Worker as Worker>::Error;
 /// The result of a search of a target, or the reason why it failed.
 pub type Searched<T> = Result<Outcome<Failure<T>, Error<T>>, Error<T>>;
 
+/// The number of times a search begins again because a run has discovered shared memory. From then on, its
+/// results count as incomplete.
+const MOST_RESTARTS: u32 = 20;
+
 /// Executes the runs of a search.
+///
+/// If a run shows that more memory is shared than was known, the search begins again with that knowledge: the
+/// runs before did not switch threads at accesses to it. A shard cannot, because the others would not know.
 ///
 /// Fails if a worker does and no failing run was found.
 pub fn search<T: Target>(target: &T, search: &Search<'_>) -> Searched<T> {
+    let deadline = Deadline::new(search.budget.time);
+    let (mut earlier, mut restarts) = (None, 0);
+    loop {
+        let may_restart = restarts < MOST_RESTARTS && search.shard.is_none();
+        match search_once(target, search, deadline, may_restart)? {
+            Ended::Over(mut outcome) => {
+                if let Some((turn, failure, kind)) = earlier {
+                    outcome.first = Some((turn, failure));
+                    outcome.tally.add_failure(kind);
+                }
+                return Ok(outcome);
+            }
+            Ended::Discovery { shared, first } => {
+                restarts += 1;
+                earlier = earlier.or(first);
+                target.learn_shared(shared);
+            }
+        }
+    }
+}
+
+/// The end of the runs of a search.
+enum Ended<F, E> {
+    /// The search is over.
+    Over(Outcome<F, E>),
+    /// A run discovered shared memory.
+    Discovery {
+        /// The memory, packed.
+        shared: Vec<u64>,
+        /// The first failure before that run, and its kind, if failures do not end the search.
+        first: Option<(Turn, F, String)>,
+    },
+}
+
+/// The result of the runs of a search, or the reason why it failed.
+type EndedRuns<T> = Result<Ended<Failure<T>, Error<T>>, Error<T>>;
+
+fn search_once<T: Target>(
+    target: &T,
+    search: &Search<'_>,
+    deadline: Deadline,
+    restarts: bool,
+) -> EndedRuns<T> {
     let lanes = search.lanes.iter().len();
     let jobs = search.jobs.max(1);
     // Runs after the one that ends the search are removed again: their number depends on the number of jobs.
@@ -27,10 +77,12 @@ pub fn search<T: Target>(target: &T, search: &Search<'_>) -> Searched<T> {
     let shared = Shared {
         search,
         rounds: search.lanes.rounds(jobs, search.shard.is_some()),
-        deadline: Deadline::new(search.budget.time),
+        deadline,
         end: AtomicU64::new(search.budget.runs),
         traced: AtomicU64::new(u64::MAX),
         stopped: AtomicBool::new(false),
+        failed: AtomicU64::new(u64::MAX),
+        restarts,
         found: Mutex::new(Found::new(lanes, T::Worker::MOST_ORDERS)),
         keeps_log: may_stop && (jobs > 1 || search.shard.is_some()),
     };
@@ -77,7 +129,18 @@ pub fn search<T: Target>(target: &T, search: &Search<'_>) -> Searched<T> {
     if let Some(error) = lost.take_if(|_| found.first.is_none()) {
         return Err(error);
     }
-    let Found { mut tally, first, mut log } = found;
+    let Found { mut tally, first, mut log, kind, discovery } = found;
+    let is_needed = |&(number, _): &(u64, Vec<u64>)| {
+        number < shared.failed.load(Ordering::Relaxed)
+            && tally.covered_at(search.lanes).is_none_or(|covered| number < covered)
+    };
+    if let Some((number, memory)) = discovery.filter(is_needed).filter(|_| restarts) {
+        let first = first.filter(|(turn, _)| turn.number <= number);
+        return Ok(Ended::Discovery {
+            shared: memory,
+            first: first.map(|(turn, failure)| (turn, failure, kind)),
+        });
+    }
     log.sort_unstable_by_key(|(turn, _)| turn.number);
     let has_stopped = shared.end.into_inner() < search.budget.runs;
     let mut stopped_at = None;
@@ -97,7 +160,7 @@ pub fn search<T: Target>(target: &T, search: &Search<'_>) -> Searched<T> {
     if search.shard.is_none() {
         log.clear();
     }
-    Ok(Outcome { tally, first, log, stopped_at, lost })
+    Ok(Ended::Over(Outcome { tally, first, log, stopped_at, lost }))
 }
 
 /// Executes the runs of several searches on `cores` cores. Those that cannot be split come first and share

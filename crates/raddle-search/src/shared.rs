@@ -80,6 +80,10 @@ pub(crate) struct Shared<'a, F> {
     pub(crate) stopped: AtomicBool,
     /// The results of remote workers so far.
     pub(crate) found: Mutex<Found<F>>,
+    /// The smallest number of a failing run that ends the search.
+    pub(crate) failed: AtomicU64,
+    /// True if the search ends at a run that discovers shared memory, to begin again.
+    pub(crate) restarts: bool,
     /// True if numbers after the first failure have to be removed again.
     pub(crate) keeps_log: bool,
 }
@@ -89,18 +93,30 @@ pub(crate) struct Found<F> {
     pub(crate) tally: Tally,
     pub(crate) first: Option<(Turn, F)>,
     pub(crate) log: Vec<(Turn, Run)>,
+    /// The kind of `first`.
+    pub(crate) kind: String,
+    /// The first run that discovered shared memory, with that memory.
+    pub(crate) discovery: Option<(u64, Vec<u64>)>,
 }
 
 impl<F> Found<F> {
     pub(crate) fn new(lanes: usize, most_orders: usize) -> Found<F> {
         let tally = Tally { census: Census::bounded(most_orders), ..Tally::new(lanes) };
-        Found { tally, first: None, log: Vec::new() }
+        Found { tally, first: None, log: Vec::new(), kind: String::new(), discovery: None }
     }
 
     /// Keeps the failure of a run, unless an earlier one is known.
-    pub(crate) fn keep(&mut self, turn: Turn, failure: F) {
+    pub(crate) fn keep(&mut self, turn: Turn, failure: F, kind: &str) {
         if self.first.as_ref().is_none_or(|(first, _)| turn.number < first.number) {
             self.first = Some((turn, failure));
+            kind.clone_into(&mut self.kind);
+        }
+    }
+
+    /// Keeps the discovery of a run, unless an earlier one is known.
+    pub(crate) fn discover(&mut self, number: u64, shared: &[u64]) {
+        if self.discovery.as_ref().is_none_or(|(first, _)| number < *first) {
+            self.discovery = Some((number, shared.to_vec()));
         }
     }
 
@@ -108,7 +124,10 @@ impl<F> Found<F> {
         self.tally.merge(other.tally, base);
         self.log.extend(other.log);
         if let Some((turn, failure)) = other.first {
-            self.keep(turn, failure);
+            self.keep(turn, failure, &other.kind);
+        }
+        if let Some((number, shared)) = other.discovery {
+            self.discover(number, &shared);
         }
     }
 }

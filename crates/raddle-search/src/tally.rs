@@ -60,6 +60,8 @@ pub struct Tally {
     pub covered: Covered,
     /// The reason why a profiling run for shared memory failed, if one did.
     pub profiling_error: Option<String>,
+    /// Number of runs in which several threads touched memory that was not known to be shared.
+    pub discoveries: u64,
     /// Runs in which a choice of weak memory was smaller than the model allows, pruned ones included.
     pub forgot_writes: u64,
     /// True if a run had an atomic access with a memory order weaker than sequential consistency.
@@ -107,6 +109,7 @@ impl Tally {
     pub fn count(&mut self, turn: Turn, run: &Run) {
         if let Some(details) = &run.details {
             self.forgot_writes += u64::from(details.forgot_writes);
+            self.discoveries += u64::from(!details.discovered.is_empty());
             self.has_weak_orders |= details.has_weak_orders;
             self.interrupts |= details.interrupts;
         }
@@ -164,6 +167,13 @@ impl Tally {
         }
     }
 
+    /// Adds a failing run that was made before the search began again.
+    pub(crate) fn add_failure(&mut self, kind: String) {
+        self.runs += 1;
+        self.failures += 1;
+        *self.kinds.entry(kind).or_default() += 1;
+    }
+
     /// Adds the runs of another job of the same search, which began with the iRoots of `base`.
     pub fn merge(&mut self, other: Tally, base: &Ledger) {
         self.runs += other.runs;
@@ -181,6 +191,7 @@ impl Tally {
             *self.statuses.entry(status).or_default() += count;
         }
         self.forgot_writes += other.forgot_writes;
+        self.discoveries += other.discoveries;
         self.has_weak_orders |= other.has_weak_orders;
         self.weak_runs += other.weak_runs;
         self.threads = self.threads.max(other.threads);
@@ -220,8 +231,9 @@ impl Tally {
             tally.passed_after_longest = 0;
         }
         let all = self.lanes.iter().all(|lane| lane.exhausted_at.is_some());
-        // What comes after the step limit was not seen, nor what follows from writes that were dropped.
-        let is_complete = self.inconclusive == 0 && self.forgot_writes == 0;
+        // What comes after the step limit was not seen, nor what follows from writes that were dropped or from
+        // other orders of accesses that were no scheduling points.
+        let is_complete = self.inconclusive == 0 && self.forgot_writes == 0 && self.discoveries == 0;
         self.exhausted = (all || self.covered_at(lanes).is_some()) && is_complete;
     }
 

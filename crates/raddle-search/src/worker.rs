@@ -13,6 +13,10 @@ pub trait Target: Sync {
     /// Starts a worker for job `job` of a search. The first one is started before all others, and alone, so
     /// that an error that all of them would have is reported once.
     fn start(&self, job: usize) -> Result<Self::Worker, <Self::Worker as Worker>::Error>;
+
+    /// Records which memory is shared, for all workers started from now on. Called when a run has discovered more
+    /// of it ([`Details::discovered`](crate::Details::discovered)), before the search begins again.
+    fn learn_shared(&self, _shared: Vec<u64>) {}
 }
 
 /// A process, a VM or an engine that executes runs, one after the other.

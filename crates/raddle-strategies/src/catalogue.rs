@@ -68,6 +68,8 @@ pub struct Capabilities {
     pub skips_steps: bool,
     /// It chooses messages of weak memory in a way of its own, not by [`Rng::message`](raddle_engine::Rng::message).
     pub chooses_messages: bool,
+    /// Returns true if it may be exhausted while schedules within its bounds are left, from the parameters.
+    pub(crate) leaves_out: fn(&Values<'_>) -> bool,
     /// The depth for which a run has PCT's published guarantee, from the parameters.
     pub(crate) depth_bound: Option<fn(&Values<'_>) -> Option<u64>>,
     /// The distribution of its schedules, from the parameters, or the reason why it cannot be computed.
@@ -89,6 +91,7 @@ impl Capabilities {
         every_step: false,
         skips_steps: false,
         chooses_messages: false,
+        leaves_out: |_| false,
         depth_bound: None,
         exact: None,
     };

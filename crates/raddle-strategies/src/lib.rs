@@ -51,7 +51,7 @@ mod upo_path;
 mod values;
 
 pub use catalogue::{Capabilities, Entry, Exact, Family, Parameter};
-pub use spec::{SpecError, build, covers_everything, entry, exact, pct_depth};
+pub use spec::{SpecError, build, covers_everything, entry, exact, leaves_out, pct_depth};
 
 /// Every strategy, in the order of presentation.
 pub const CATALOGUE: &[Entry] = &[

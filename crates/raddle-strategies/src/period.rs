@@ -24,8 +24,8 @@ pub(crate) const ENTRY: Entry = Entry {
     summary: "every schedule of two periods, then of three, and so on",
     parameters: &[parameter("periods", "none", "the most periods")],
     source: "Wen et al., ICSE 2022",
-    guarantee: "every schedule with fewer switches than periods, if thread lengths are as learnt",
-    capabilities: Capabilities::NONE,
+    guarantee: "every schedule with fewer switches than periods, if no thread waits and lengths are as learnt",
+    capabilities: Capabilities { leaves_out: |_| true, ..Capabilities::NONE },
     build: Build::Alone(|values| Ok(Box::new(Period::new(values.bound("periods")?)))),
 };
 

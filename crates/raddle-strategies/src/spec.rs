@@ -87,6 +87,12 @@ pub fn covers_everything(spec: &str) -> bool {
     rest.is_empty() && entry(spec).is_some_and(|entry| entry.capabilities.complete)
 }
 
+/// Returns true if the strategy `spec` may be exhausted while schedules within its bounds are left.
+pub fn leaves_out(spec: &str) -> bool {
+    let Some(entry) = entry(spec) else { return false };
+    Values::parse(spec, entry, split(spec).1).is_ok_and(|values| (entry.capabilities.leaves_out)(&values))
+}
+
 /// Returns the depth for which runs under `spec` have the guarantee of PCT as published, if they have it: all but the first,
 /// from which the length of a run is learnt.
 pub fn pct_depth(spec: &str) -> Option<u64> {
@@ -169,6 +175,21 @@ mod tests {
             ("chess", false),
         ] {
             assert_eq!(covers_everything(spec), covers, "{spec}");
+        }
+    }
+
+    #[test]
+    fn some_searches_leave_out_schedules_within_their_bounds() {
+        for (spec, leaves) in [
+            ("dfs", false),
+            ("delay:bound=2", false),
+            ("preemption:bound=2", false),
+            ("preemption:bound=2,sleep=sets", true),
+            ("chess", true),
+            ("period:periods=4", true),
+            ("no-such-strategy", false),
+        ] {
+            assert_eq!(leaves_out(spec), leaves, "{spec}");
         }
     }
 

@@ -90,11 +90,9 @@ impl Strategy for Urw {
             let weight = self.roster.number(thread).map_or(1, |number| self.weight[number]).max(1);
             self.left.push(weight);
             if let Some(parent) = point.parent(thread) {
+                // It has just taken a step, so that `among_many` sees it among the changed threads.
                 let left = &mut self.left[parent.index()];
                 *left = left.saturating_sub(weight).max(1);
-                if !self.sums.is_empty() && point.is_enabled(parent) {
-                    self.sums.set(parent, *left);
-                }
             }
         }
         let thread = if point.thread_count() <= FEW {

@@ -56,6 +56,77 @@ fn bytes_that_no_access_has_in_common_are_different_objects() {
     }
 }
 
+/// The profiling runs do not see that most of this memory is shared. Each run that sees more lets the search begin
+/// again, so that neither its seed nor its strategy matters.
+#[test]
+fn memory_that_few_orders_share_is_found() {
+    let folder = instrument("rarely_shared", "crates/raddle-cli/tests/native/rarely_shared.c");
+    for strategy in ["dpor", "dfs", "delay", "portfolio"] {
+        for (seed, jobs) in [("1", "1"), ("2", "2"), ("3", "2")] {
+            let words = ["-s", strategy, "--seed", seed, "--jobs", jobs, "--runs", "2000", "--races", "off"];
+            let words = [&words[..], &["--keep-going", "--no-minimize", "--", "./program"]].concat();
+            let report = run(&folder, &words);
+            assert_eq!(report["partial_orders"], 13, "{strategy}, seed {seed}: {report}");
+            assert_eq!(report["kind"], "abort", "{strategy}, seed {seed}: {report}");
+            assert_eq!(report["exhausted"], strategy != "portfolio", "{strategy}, seed {seed}: {report}");
+        }
+    }
+    let first = |jobs| {
+        let words = ["--jobs", jobs, "--no-minimize", "--", "./program"];
+        run(&folder, &words)["first_failure"].clone()
+    };
+    assert_eq!(first("1"), first("2"));
+}
+
+/// Without its end as a step, the thread would end together with its last operation, or when it is created.
+#[test]
+fn both_answers_to_the_question_whether_a_thread_has_ended_are_explored() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/native/polled_end.c");
+    let folder = folder("polled_end");
+    for points in ["shared", "sync"] {
+        for answer in ["busy", "ended"] {
+            for strategy in ["dpor", "dfs"] {
+                let words = ["-s", strategy, "--points", points, "--keep-going", "--races", "fail"];
+                let report = run(&folder, &[&words[..], &[source.to_str().unwrap(), answer]].concat());
+                assert_eq!(report["kind"], "abort", "{answer}, {strategy}, {points}: {report}");
+                assert_eq!(report["kinds"].as_object().unwrap().len(), 1, "{report}");
+                assert_eq!(report["exhausted"], true, "{report}");
+                replays(&folder, &report, 2);
+            }
+        }
+    }
+}
+
+#[test]
+fn no_order_of_a_completed_initialization_is_left_out() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/native/once_is_over.c");
+    let folder = folder("once_is_over");
+    let mut orders = Vec::new();
+    for strategy in ["dpor", "dfs"] {
+        let words = ["-s", strategy, "--races", "off", "--keep-going", source.to_str().unwrap()];
+        let report = run(&folder, &words);
+        assert_eq!(report["exhausted"], true, "{report}");
+        assert_eq!(report["kind"], "abort", "{strategy}: {report}");
+        orders.push(report["partial_orders"].clone());
+    }
+    assert_eq!(orders[0], orders[1]);
+}
+
+#[test]
+fn a_thread_is_cancelled_before_or_after_it_tests() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/native/cancels_at_a_test.c");
+    let folder = folder("cancels_at_a_test");
+    for strategy in ["dpor", "dfs"] {
+        for result in ["cancelled", "returned"] {
+            let words = ["-s", strategy, "--keep-going", source.to_str().unwrap(), result];
+            let report = run(&folder, &words);
+            assert_eq!(report["kind"], "abort", "{strategy}, {result}: {report}");
+            assert_eq!(report["failures"], 1, "{strategy}, {result}: {report}");
+            assert_eq!(report["exhausted"], true, "{report}");
+        }
+    }
+}
+
 /// The run with the youngest thread first never ends. It is lost, and the others still learn which memory is
 /// shared.
 #[test]

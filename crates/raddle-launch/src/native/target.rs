@@ -8,6 +8,7 @@ use raddle_model::native::{RunResult, Setup};
 use raddle_model::{Environment, Settings};
 use raddle_search::{Budget, Lanes, Outcome, Search, Seen, Target, search};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 /// The result of a search of a program.
@@ -19,6 +20,8 @@ pub struct Native<'a> {
     words: &'a [String],
     environment: &'a Environment,
     setup: &'a Setup,
+    /// The memory that runs have discovered to be shared, packed.
+    shared: Mutex<Vec<u64>>,
     library: Temporary,
     /// True if the machine supports fibers.
     fibers: AtomicBool,
@@ -27,7 +30,8 @@ pub struct Native<'a> {
 impl<'a> Native<'a> {
     /// Prepares a program, `words[0]`, with the other words as arguments.
     pub fn new(words: &'a [String], environment: &'a Environment, setup: &'a Setup) -> Result<Native<'a>> {
-        Ok(Native { words, environment, setup, library: library()?, fibers: AtomicBool::new(false) })
+        let shared = Mutex::new(setup.shared.clone());
+        Ok(Native { words, environment, setup, shared, library: library()?, fibers: AtomicBool::new(false) })
     }
 
     /// Executes runs under the strategies of the setup, which are those of `lanes`.
@@ -42,6 +46,10 @@ impl<'a> Native<'a> {
         search(self, &Search { lanes, budget, jobs, shard: None, known, watch, every: 1 })
     }
 
+    fn shared(&self) -> MutexGuard<'_, Vec<u64>> {
+        self.shared.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
     /// Returns true if the threads of its runs were fibers.
     pub fn had_fibers(&self) -> bool {
         self.fibers.load(Ordering::Relaxed)
@@ -52,9 +60,15 @@ impl Target for Native<'_> {
     type Worker = Remote<Server>;
 
     fn start(&self, _job: usize) -> Result<Remote<Server>> {
-        let server = Server::start(&self.library, self.words, self.environment, self.setup)?;
+        let shared = self.shared().clone();
+        let setup = Setup { shared, ..self.setup.clone() };
+        let server = Server::start(&self.library, self.words, self.environment, &setup)?;
         self.fibers.fetch_or(server.fibers, Ordering::Relaxed);
         Ok(Remote::new(server, &self.words[0], self.setup))
+    }
+
+    fn learn_shared(&self, shared: Vec<u64>) {
+        *self.shared() = shared;
     }
 }
 

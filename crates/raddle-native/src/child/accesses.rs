@@ -18,6 +18,8 @@ use raddle_model::native::SharedUnit;
 
 /// The log2 of the unit size in bytes.
 const UNIT_BITS: u32 = 3;
+/// The unit that is shared if a thread has asked whether another one has ended. No memory has this address.
+const ENDS: u64 = 0;
 /// Only this many units of a longer access are considered.
 const LONGEST: u64 = 4096;
 
@@ -184,6 +186,17 @@ impl Accesses {
         let times = self.few.note_yield(is_alone && index == 1);
         let next = if times > SPINNING.0 { SPINNING.1 } else { MOST_UNSEEN[index] / PART };
         self.unseen[index] = MOST_UNSEEN[index] - next;
+    }
+
+    /// Records that a thread asks whether another one has ended, so that the ends of threads have to be scheduling
+    /// points.
+    pub(crate) fn note_observed_end(&mut self) {
+        self.known.owners.set(ENDS, u64::from(SHARED));
+    }
+
+    /// Returns true if ends of threads are scheduling points.
+    pub(crate) fn observes_ends(&self) -> bool {
+        self.known.owners.get(ENDS).is_some()
     }
 
     /// Records that the kernel accesses memory for `thread`: if another thread accesses it too, it is shared.
@@ -370,6 +383,18 @@ pub(crate) struct Unit {
     shared: u32,
 }
 
+impl Unit {
+    /// Returns true if it is memory, and not the fact that ends of threads are observed.
+    pub(crate) fn is_memory(&self) -> bool {
+        self.unit != ENDS
+    }
+
+    /// Returns the number of shared bytes.
+    pub(crate) fn bytes(&self) -> u32 {
+        self.shared.count_ones()
+    }
+}
+
 impl Known {
     /// Reads the memory of a failure file or a request.
     pub(crate) fn read(packed: &[u64]) -> Known {
@@ -390,7 +415,8 @@ impl Known {
         self.units().into_iter().map(pack).collect()
     }
 
-    fn units(&self) -> Vec<Unit> {
+    /// Returns the units with shared bytes, in order.
+    pub(crate) fn units(&self) -> Vec<Unit> {
         let shared = |owners: u64| {
             let bytes = owners.to_le_bytes();
             (0..8).fold(0, |mask, byte| mask | u32::from(bytes[byte] == SHARED) << byte)

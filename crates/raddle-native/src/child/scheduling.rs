@@ -99,6 +99,16 @@ pub(crate) fn arrive() {
     }
 }
 
+/// Makes the end of the current thread a scheduling point, if a thread asks whether another one has ended.
+pub(crate) fn let_others_observe_end(place: usize) {
+    if with(|runtime| runtime.accesses.observes_ends()) {
+        step(|runtime| {
+            let object = runtime.thread_object(runtime.current);
+            Operation::new(Kind::ReadModifyWrite, runtime.place(place)).on(object, Access::Write)
+        });
+    }
+}
+
 /// Ends the current thread, which is not the main one: its fiber is abandoned, and its OS thread continues
 /// from this call.
 pub(crate) fn end_thread(result: *mut c_void) {

@@ -84,13 +84,17 @@ impl Modules {
     /// Returns whether an address is in code of the program: in a file other than the runtime and the libraries that
     /// come with the compiler.
     pub(crate) fn is_program(&self, address: u64) -> bool {
+        let is_file = self.part(address).is_some_and(|part| !part.path.starts_with("/dev/"));
+        is_file && !self.own().contains(&address) && !self.is_library(address)
+    }
+
+    /// Returns true if an address is in a library that comes with the compiler.
+    pub(crate) fn is_library(&self, address: u64) -> bool {
         const SYSTEM: [&str; 7] =
             ["libc.so", "libc-", "ld-linux", "libpthread", "libgcc_s", "libstdc++", "libm.so"];
-        let Some(part) = self.part(address).filter(|part| !part.path.starts_with("/dev/")) else {
-            return false;
-        };
+        let Some(part) = self.part(address) else { return false };
         let name = part.path.rsplit('/').next().unwrap_or_default();
-        !self.own().contains(&address) && !SYSTEM.iter().any(|system| name.starts_with(system))
+        SYSTEM.iter().any(|system| name.starts_with(system))
     }
 
     /// Returns the range of the runtime's own code.

@@ -1,7 +1,9 @@
 //! Learns from the first runs which memory is shared, and how it is divided into objects.
 
 use super::state::{Server, Wanted};
+use crate::child::accesses::{Known, Unit};
 use crate::child::interpose::access;
+use crate::child::results::RunData;
 use raddle_engine::{Choice, Plan, Point, Rng, Strategy};
 use raddle_model::native::{Answer, Points};
 use raddle_model::{Failure, Verdict};
@@ -18,18 +20,48 @@ impl Server {
     /// learns the same, unless a run exceeds its time limit: that is reported, because another server may
     /// then know more. Returns true in a child that must execute one of them.
     ///
-    /// Memory that only few schedules share must not be missed, because without steps at its accesses no
-    /// later run can detect it either. So two runs with opposite orders of threads come before random ones.
+    /// Without steps at its accesses, later runs detect memory that only few schedules share just by chance. So two
+    /// runs with opposite orders of threads come before random ones, and a search begins again when a run detects
+    /// more ([`Server::discovered`]).
     pub(super) fn learn_shared(&mut self) -> bool {
         // A replay receives the recorded knowledge.
         let is_replay = self.setup.strategies.is_empty();
-        if self.setup.points != Points::Shared || is_replay || !access::is_instrumented() {
+        if is_replay {
             return false;
         }
-        self.learns = true;
-        let is_child = self.make_learning_runs();
-        self.learns = false;
+        self.known = Known::read(&self.setup.shared);
+        let mut is_child = false;
+        if self.learns_memory() {
+            self.learns = true;
+            is_child = self.make_learning_runs();
+            self.learns = false;
+        }
+        self.known_bytes = self.shared_bytes(&self.known.units());
         is_child
+    }
+
+    /// Returns all shared memory after a run in which several threads touched some that was not known to be
+    /// shared, packed; otherwise nothing.
+    pub(super) fn discovered(&self, data: &RunData) -> Vec<u64> {
+        // A run reports what was known before, too.
+        if self.shared_bytes(&data.shared) <= self.known_bytes {
+            return Vec::new();
+        }
+        let mut known = self.known.clone();
+        known.add(&data.shared);
+        known.packed()
+    }
+
+    /// Returns true if it matters which memory is shared.
+    fn learns_memory(&self) -> bool {
+        self.setup.points == Points::Shared && access::is_instrumented()
+    }
+
+    /// Returns the number of shared bytes that matter.
+    fn shared_bytes(&self, units: &[Unit]) -> u64 {
+        let learns_memory = self.learns_memory();
+        let units = units.iter().filter(|unit| learns_memory || !unit.is_memory());
+        units.map(|unit| u64::from(unit.bytes())).sum()
     }
 
     fn make_learning_runs(&mut self) -> bool {

@@ -133,6 +133,7 @@ impl Server {
         }
         self.check_end(&mut data);
         let mut ran = self.ran(&data);
+        ran.discovered = self.discovered(&data);
         ran.exposed = self.newly_exposed(number);
         ran.weak_memory = is_weak;
         if trace && ran.kind.is_some() {

@@ -35,6 +35,8 @@ pub(super) struct Server {
     pub(super) expected: Option<(Vec<u8>, i32)>,
     /// Memory that is known to be shared.
     pub(super) known: Known,
+    /// The number of its bytes.
+    pub(super) known_bytes: u64,
     /// True during runs that learn shared memory.
     pub(super) learns: bool,
     /// The reason why the first learning run was lost, if one was.
@@ -124,6 +126,7 @@ impl Server {
             output,
             expected,
             known,
+            known_bytes: 0,
             learns: false,
             profiling_error,
             main,

@@ -29,6 +29,8 @@ pub(super) struct Check<'a> {
     pub(super) test: Test,
     /// True if a run ended with tasks left.
     pub(super) leaves_tasks: AtomicBool,
+    /// True if ends of threads are operations, because a run has asked whether a thread has finished.
+    pub(super) observes_ends: AtomicBool,
     /// True if a run had an atomic access or a fence with an order weaker than `SeqCst`.
     pub(super) has_weak_orders: AtomicBool,
 }
@@ -118,6 +120,7 @@ impl<'a> Target for Tests<'a> {
         let strategies: Vec<_> = lanes.iter().map(|lane| lane.strategy()).collect();
         let mut runtime = Runtime::new(engine, lanes.get(0).strategy(), self.conflict.clone());
         runtime.fail_on_leaked_threads = config.fail_on_leaked_threads;
+        runtime.observes_ends = self.check.observes_ends.load(Ordering::Relaxed);
         if !runtime::is_shuttle() {
             runtime.wind_down_after_cut_off();
         }
@@ -133,6 +136,10 @@ impl<'a> Target for Tests<'a> {
             begins_weak: None,
         })
     }
+
+    fn learn_shared(&self, _: Vec<u64>) {
+        self.check.observes_ends.store(true, Ordering::Relaxed);
+    }
 }
 
 /// The reason why a job makes no further runs: no thread, or a static that belongs to another job or check.
@@ -144,6 +151,9 @@ impl From<io::Error> for Abandoned {
         Abandoned(error.to_string())
     }
 }
+
+/// The only fact that a run of a Rust test can discover about what threads share: the ends of threads.
+const OBSERVED_ENDS: u64 = 0;
 
 /// Executes the runs of one job on the current thread.
 struct TestWorker<'a> {
@@ -234,6 +244,9 @@ impl TestWorker<'_> {
             weak_memory: runtime.engine.is_weak() || self.check.config.memory == Memory::Weak,
             details: None,
         };
+        if runtime.asked_for_end && !runtime.observes_ends && !runtime::is_shuttle() {
+            run.details.get_or_insert_default().discovered = vec![OBSERVED_ENDS];
+        }
         if summary.forgot_writes {
             run.details.get_or_insert_default().forgot_writes = true;
         }

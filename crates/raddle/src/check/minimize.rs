@@ -6,7 +6,7 @@ use super::failure::Failed;
 use super::freedoms;
 use super::judge;
 use super::panics::{self, Panic};
-use super::record::{Origin, record};
+use super::record::{self, Origin, record};
 use super::turns;
 use crate::runtime::{self, Conflict, Runtime};
 use raddle_engine::{Engine, Follow, Rng, Strategy};
@@ -151,6 +151,7 @@ impl<'a> Runs<'a> {
         runtime.fail_on_leaked_threads = self.fail_on_leaked_threads;
         runtime.note_values();
         runtime.free = freedoms::of_file(self.found);
+        runtime.observes_ends = record::observes_ends(self.found);
         runtime.watch(&self.found.program);
         runtime = runtime::run(runtime, Arc::clone(self.test));
         let panics = panics::take();

@@ -156,6 +156,7 @@ pub(crate) fn run(
         lanes: &lanes,
         test: Arc::clone(&test),
         leaves_tasks: false.into(),
+        observes_ends: false.into(),
         has_weak_orders: false.into(),
     };
     check.run().map_err(|mut failed| {

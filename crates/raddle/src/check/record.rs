@@ -26,6 +26,14 @@ pub(super) struct Origin<'a> {
 /// The parameter of a failure file that records whether a run fails if it leaves threads behind.
 pub(super) const LEAKED: &str = "fail_on_leaked_threads";
 
+/// The parameter of a failure file that records whether ends of threads are operations.
+pub(super) const OBSERVES_ENDS: &str = "observes_ends";
+
+/// Returns true if ends of threads are operations in the run of a file.
+pub(super) fn observes_ends(file: &TraceFile) -> bool {
+    file.parameters.iter().any(|(name, value)| name == OBSERVES_ENDS && *value != 0)
+}
+
 /// Records the run that `runtime` has just ended. Locations are numbered in the order in which the run
 /// reached them, so that the same run gives the same file whatever ran before.
 pub(super) fn record(runtime: &Runtime, panics: &[Panic], origin: Origin<'_>) -> TraceFile {
@@ -50,10 +58,15 @@ pub(super) fn record(runtime: &Runtime, panics: &[Panic], origin: Origin<'_>) ->
         program: origin.program.to_owned(),
         arguments: arguments(origin.program),
         environment: environment(),
-        parameters: vec![
-            (LEAKED.to_owned(), i64::from(origin.fail_on_leaked_threads)),
-            (FREE.to_owned(), runtime.free as i64),
-        ],
+        parameters: [
+            (LEAKED, i64::from(origin.fail_on_leaked_threads)),
+            (FREE, runtime.free as i64),
+            (OBSERVES_ENDS, i64::from(runtime.observes_ends)),
+        ]
+        .into_iter()
+        .filter(|&(name, value)| name != OBSERVES_ENDS || value != 0)
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect(),
         settings: Settings {
             timeouts_anytime: summary.trace.timeouts_anytime,
             memory: if runtime.engine.is_weak() { MemoryModel::Weak } else { MemoryModel::Sc },

@@ -7,7 +7,7 @@ use super::freedoms;
 use super::minimize::Runs;
 use super::panics;
 use super::passed::Passed;
-use super::record::{LEAKED, Origin, record};
+use super::record::{self, LEAKED, Origin, record};
 use super::turns;
 use crate::runtime::{self, Conflict, Locations, Runtime};
 use raddle_engine::{Choice, Divergence, Engine, Needs, Plan, Point, Replay, Resemble, Rng, Strategy};
@@ -198,6 +198,7 @@ fn run(file: &TraceFile, test: &Test) -> Option<(Box<Runtime>, Option<Divergence
     runtime.note_values();
     runtime.locations = Locations::expecting(file.locations.iter().skip(1).map(|text| &text[..]));
     runtime.free = freedoms::of_file(file);
+    runtime.observes_ends = record::observes_ends(file);
     runtime.watch(&file.program);
     runtime = runtime::run(runtime, Arc::clone(test));
     // The run is examined while others run.

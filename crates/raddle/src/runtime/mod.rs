@@ -111,6 +111,10 @@ pub(crate) struct Runtime {
     pub(crate) has_impossible_read: bool,
     /// The behavior that std leaves open and the strategy chooses.
     pub(crate) free: Freedom,
+    /// The ends of threads are operations, because a thread asks whether another one has finished.
+    pub(crate) observes_ends: bool,
+    /// True if a thread of the run has asked.
+    pub(crate) asked_for_end: bool,
     /// Drops tasks only when they can do nothing more, in the run that begins; see [`future`](crate::future).
     pub(crate) exit_last: bool,
     /// Progress, for the watchdog.
@@ -283,6 +287,8 @@ impl Runtime {
             judges_old_reads: false,
             has_impossible_read: false,
             free: Freedom::None,
+            observes_ends: false,
+            asked_for_end: false,
             exit_last: false,
             pulse: Pulse::new(),
             threads: Vec::new(),

@@ -239,6 +239,7 @@ pub(crate) fn run(runtime: Box<Runtime>, main: Main) -> Box<Runtime> {
         runtime.engine.set_stronger_orders(&*runtime.strategy);
         runtime.value_uses = ValueUses::new(runtime.values.is_some(), runtime.engine.is_weak());
         runtime.has_weak_orders = false;
+        runtime.asked_for_end = false;
         if super::is_shuttle() {
             runtime.engine.keep_clocks();
         }

@@ -40,14 +40,16 @@ impl Builder {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        let handle = self.start(Location::caller(), |packet| Box::new(body(f, packet)));
+        let location = Location::caller();
+        let handle = self.start(location, |packet| Box::new(body(f, packet, location)));
         Ok(JoinHandle(handle))
     }
 
     /// Starts the thread, whose function need not be `Send`, as all threads of a run share one OS thread.
     #[track_caller]
     pub(crate) fn spawn_local<T: 'static>(self, f: impl FnOnce() -> T + 'static) -> JoinHandle<T> {
-        JoinHandle(self.start(Location::caller(), |packet| Box::new(body(f, packet))))
+        let location = Location::caller();
+        JoinHandle(self.start(location, |packet| Box::new(body(f, packet, location))))
     }
 
     /// Starts the thread in a scope; never fails.
@@ -61,7 +63,8 @@ impl Builder {
         F: FnOnce() -> T + Send + 'scope,
         T: Send + 'scope,
     {
-        let handle = self.start(Location::caller(), |packet| scope.task(Box::new(body(f, packet))));
+        let location = Location::caller();
+        let handle = self.start(location, |packet| scope.task(Box::new(body(f, packet, location))));
         scope.threads.lock().expect("no code panics while the threads are locked").push(handle.id());
         Ok(ScopedJoinHandle { handle, scope })
     }

@@ -62,8 +62,12 @@ pub(super) type Packet<T> = Value<Option<Result<T>>>;
 
 const RESULT_IS_FREE: &str = "one of the threads of a run at a time takes the result";
 
-/// Returns the function of a thread: calls `f` and stores the result.
-pub(super) fn body<T>(f: impl FnOnce() -> T, packet: Arc<Packet<T>>) -> impl FnOnce() {
+/// Returns the function of a thread, which was created at `location`: calls `f` and stores the result.
+pub(super) fn body<T>(
+    f: impl FnOnce() -> T,
+    packet: Arc<Packet<T>>,
+    location: &'static Location<'static>,
+) -> impl FnOnce() {
     move || {
         let outcome = match runtime::catch(f) {
             // The run is over and this thread unwinds; the unwinding must not stop here.
@@ -77,6 +81,13 @@ pub(super) fn body<T>(f: impl FnOnce() -> T, packet: Arc<Packet<T>>) -> impl FnO
         if let Err(payload) = &outcome {
             let message = panic_message(&**payload);
             runtime::with(|runtime| runtime.note_panic(message));
+        }
+        if runtime::with(|runtime| runtime.observes_ends) {
+            runtime::step(|runtime| {
+                let location = runtime.location(location);
+                let object = runtime.thread_object(runtime.current());
+                Operation::new(Kind::ReadModifyWrite, location).on(object, Access::Write)
+            });
         }
         *packet.take().expect(RESULT_IS_FREE) = Some(outcome);
     }
@@ -107,6 +118,7 @@ impl<T> Handle<T> {
     #[track_caller]
     pub(super) fn is_finished(&self, location: &'static Location<'static>) -> bool {
         runtime::step(|runtime| {
+            runtime.asked_for_end = true;
             let location = runtime.location(location);
             let object = runtime.thread_object(self.thread.id);
             Operation::new(Kind::Read, location).on(object, Access::Read)
@@ -142,8 +154,8 @@ impl<T> JoinHandle<T> {
         self.0.join(Location::caller())
     }
 
-    /// Returns true if the thread has finished. The exhaustive strategies do not know that the answer depends
-    /// on the thread's last step, and may miss one of the two.
+    /// Returns true if the thread has finished. In a test that asks, the end of a thread is an operation, so both
+    /// answers are explored.
     #[track_caller]
     pub fn is_finished(&self) -> bool {
         self.0.is_finished(Location::caller())

@@ -111,6 +111,35 @@ fn whether_a_thread_has_finished_can_be_asked() {
     assert_eq!(*seen.lock().unwrap(), [true, true]);
 }
 
+/// A thread that has done everything need not have finished, and one that does nothing need not have either.
+#[test]
+fn both_answers_to_the_question_whether_a_thread_has_finished_are_explored() {
+    for strategy in ["dpor", "dfs", "pos"] {
+        for wanted in [false, true] {
+            let failed = check_with(&config(strategy, 1_000), move || {
+                let done = Arc::new(AtomicBool::new(false));
+                let sets = Arc::clone(&done);
+                let child = thread::spawn(move || sets.store(true, SC));
+                let idle = thread::spawn(|| ());
+                let answers = (done.load(SC), child.is_finished(), idle.is_finished());
+                assert_ne!(answers, (true, wanted, wanted));
+            });
+            let failed = failed.unwrap_err();
+            assert!(failed.to_string().contains("(true, "), "{strategy}, {wanted}: {failed}");
+        }
+    }
+    let orders = |strategy| {
+        let passed = check_with(&config(strategy, 10_000), || {
+            let child = thread::spawn(|| ());
+            child.is_finished();
+        });
+        let passed = passed.unwrap();
+        assert!(passed.exhausted, "{strategy}");
+        passed.partial_orders
+    };
+    assert_eq!(orders("dpor"), orders("dfs"));
+}
+
 #[test]
 fn a_scope_lends_and_returns() {
     let passed = all(|| {

@@ -24,8 +24,12 @@ cancellation_points! {
     pthread_testcancel => test;
 }
 
-unsafe extern "C" fn test(_: usize) {
-    if enter(unwind::is_due).is_none() {
+unsafe extern "C" fn test(place: usize) {
+    let tests = || {
+        step_on(Kind::Read, place, Access::Read, |runtime| runtime.thread_object(runtime.current));
+        unwind::is_due()
+    };
+    if enter(tests).is_none() {
         // SAFETY: outside a run the thread is glibc's own.
         unsafe { real::pthread_testcancel() };
     }

@@ -37,10 +37,34 @@ pub(super) fn end(once: *mut c_void, place: usize, done: bool) {
     });
 }
 
-/// Returns true if a completed initialization must still be announced: if data races or weak memory are tracked, it
-/// happens before what follows. One that the run does not know was completed before there were threads.
+/// Returns true if the run knows an initialization. One that it does not know and that is complete was completed before
+/// there were threads.
+fn is_known(once: *mut c_void) -> bool {
+    with(|runtime| runtime.objects.find(once as u64, Class::Once).is_some())
+}
+
+/// Returns true if a completed initialization must still be announced although the program has looked at it: if data
+/// races or weak memory are tracked, it happens before what follows.
 pub(super) fn must_announce(once: *mut c_void) -> bool {
-    with(|runtime| runtime.accesses.races && runtime.objects.find(once as u64, Class::Once).is_some())
+    with(|runtime| runtime.accesses.races) && is_known(once)
+}
+
+/// Returns true if an initialization is one of the C or C++ library, or of the unwinder. When it took place is
+/// unobservable, and an exception looks at it many times.
+fn is_internal(once: *mut c_void) -> bool {
+    with(|runtime| runtime.modules.is_library(once as u64))
+}
+
+/// Looks whether an initialization is complete, and begins it if not. The look is an operation of its own because
+/// threads that only find a complete initialization do not depend on each other.
+fn look_and_begin(once: *mut c_void, place: usize) -> Reply {
+    if is_internal(once) {
+        return begin(once, place);
+    }
+    match step_on(Kind::OnceTry, place, Access::Read, |runtime| object(runtime, once)) {
+        Reply::Acquired => Reply::Go,
+        _ => begin(once, place),
+    }
 }
 
 pub(super) unsafe extern "C-unwind" fn once(
@@ -52,11 +76,12 @@ pub(super) unsafe extern "C-unwind" fn once(
         probe(once, place);
     }
     // SAFETY: POSIX requires a valid `pthread_once_t`.
-    if unsafe { once.cast::<i32>().read_unaligned() } == DONE {
-        enter(|| must_announce(once).then(|| begin(once, place)));
+    let is_done = unsafe { once.cast::<i32>().read_unaligned() } == DONE;
+    let is_looked_at = || is_known(once) && (!is_internal(once) || must_announce(once));
+    if is_done && enter(is_looked_at) != Some(true) {
         return 0;
     }
-    match enter(|| begin(once, place)) {
+    match enter(|| look_and_begin(once, place)) {
         // SAFETY: the program has called `pthread_once` with these arguments.
         None => unsafe { real::pthread_once(once, routine) },
         Some(Reply::RunOnce) => {

@@ -207,6 +207,7 @@ unsafe fn run_task(task: *mut Task) -> *mut c_void {
     }
     leave(run_destructors);
     robust::release();
+    scheduling::let_others_observe_end(start as usize);
     if !heap::was_used() {
         // SAFETY: per the contract of this function, the task is alive.
         unsafe { (*task).fiber.needs_no_end() };
@@ -257,18 +258,17 @@ fn join_within(kind: JoinKind, thread: u64, result: *mut *mut c_void, place: usi
         (Some(target), me) if target == me => return EDEADLK,
         (Some(target), _) => target,
     };
-    let (detached, ended) = with(|runtime| {
-        let thread = &runtime.threads[target.index()];
-        (thread.detached, thread.ended)
-    });
-    if detached {
+    if with(|runtime| runtime.threads[target.index()].detached) {
         return EINVAL;
     }
     let span = match kind {
         JoinKind::Wait(span) => span,
-        JoinKind::Try if ended => FOREVER,
         JoinKind::Try => {
-            step(|runtime| Operation::new(Kind::Yield, runtime.place(place)));
+            step(|runtime| {
+                runtime.accesses.note_observed_end();
+                let object = runtime.thread_object(target);
+                Operation::new(Kind::Read, runtime.place(place)).on(object, Access::Read)
+            });
             if !with(|runtime| runtime.threads[target.index()].ended) {
                 return EBUSY;
             }
