@@ -22,8 +22,7 @@ use std::sync::{Mutex, PoisonError};
 /// less than a second, because callers have time-outs of a few.
 const RUNS: u64 = 300;
 const STEPS: u64 = 300_000;
-/// The same for the order that makes it fail.
-const EXPLAINING: Effort = Effort { executions: 150, samples: 20, depth: true, near: true };
+/// The total number of steps of the runs that explain it.
 const EXPLAINING_STEPS: u64 = 150_000;
 /// Longer runs are not explained.
 const LONGEST_EXPLAINED: usize = 2_000;
@@ -141,7 +140,7 @@ fn search(file: TraceFile, runs: &mut Runs<'_>) -> Option<Found> {
     }
     steps.set(0);
     let mut go_on = |_: &Explanation| steps.get() < EXPLAINING_STEPS;
-    let found = explain(&small, EXPLAINING, &mut go_on, runs);
+    let found = explain(&small, Effort::after_a_failure(small.steps.len()), &mut go_on, runs);
     let mut small = small;
     let found = found.and_then(|found| found.run.clone().map(|run| (run, found)));
     let explained = found.and_then(|(run, found)| {

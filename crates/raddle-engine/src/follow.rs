@@ -83,10 +83,23 @@ impl Follow {
         }
     }
 
-    /// Returns the next thread without a preemption.
+    /// Returns the thread of the first segment that has steps left, of those that can run and are not held back.
+    fn preferred(&self, point: &Point<'_>) -> Option<ThreadId> {
+        let can_run = |thread: ThreadId| thread.index() < point.thread_count() && point.is_enabled(thread);
+        let mut segments = self.schedule.segments.iter().filter(|segment| can_run(segment.thread));
+        let next = segments.find(|segment| {
+            point.progress(segment.thread) < segment.until && !self.is_held(point, segment.thread)
+        });
+        next.map(|segment| segment.thread)
+    }
+
+    /// Returns the next thread without a preemption, except of a thread that a constraint holds back.
     fn uninterrupted(&self, point: &Point<'_>) -> Option<ThreadId> {
-        let current = self.current.filter(|&thread| point.is_enabled(thread));
-        current.or_else(|| point.enabled().iter().copied().min())
+        let next = |among: &dyn Fn(ThreadId) -> bool| {
+            let current = self.current.filter(|&thread| point.is_enabled(thread) && among(thread));
+            current.or_else(|| point.enabled().iter().copied().filter(|&thread| among(thread)).min())
+        };
+        next(&|thread| !self.is_held(point, thread)).or_else(|| next(&|_| true))
     }
 }
 
@@ -101,6 +114,11 @@ impl Strategy for Follow {
     }
 
     fn choose(&mut self, point: &Point<'_>) -> Choice {
+        if !self.schedule.constraints.is_empty()
+            && let Some(thread) = self.preferred(point)
+        {
+            return self.take(point, thread);
+        }
         while let Some(segment) = self.schedule.segments.get(self.at) {
             let is_there = segment.thread.index() < point.thread_count() && point.is_enabled(segment.thread);
             if is_there && point.progress(segment.thread) < segment.until {

@@ -7,8 +7,10 @@
 //! * *Which swap makes it pass?* For two dependent steps of different threads, the later one is moved before
 //!   the earlier one, with as little else changed as possible. Among the passing runs, the one with the
 //!   fewest swapped pairs of dependent operations is the closest, not counting those that follow from another
-//!   one. First the later step moves only before the latest step that it depends on; if no such swap is
-//!   sufficient, before more of the other thread; then two pairs are swapped.
+//!   one. First the later step moves only before the latest step that it depends on. If no such swap is
+//!   sufficient, the thread of the earlier step is held back until the later one has happened, for pairs that could not
+//!   be swapped without other threads; then the later step moves before more of the other thread; then two pairs are
+//!   swapped.
 //! * *Which memory orders are too weak?* Only for runs that read old values; see [`crate::orders`].
 //! * *How deep is the bug?* By PCT's definition, the depth is the smallest number of ordering constraints
 //!   such that every schedule that keeps them fails. Sets of one to four constraints are tried, each with
@@ -19,16 +21,17 @@
 mod depth;
 mod visits;
 
-use self::visits::{Visit, positions, visits};
+use self::visits::{KnownVisit, Visit, positions, visits};
 use crate::execute::{Execute, Wanted};
 use crate::orders::Repair;
 use crate::same::Symptom;
 use crate::swap::{
-    MOST_PAIRS, MOST_STEPS, Pair, earlier_pairs, follows, interruption, pairs, reaches, release, reverse,
+    MOST_PAIRS, MOST_STEPS, Pair, earlier_pairs, follows, interruption, pairs, precedes, reaches, release,
+    reverse,
 };
 use raddle_model::{
-    Access, Completion, Kind, LocationId, ObjectId, Schedule, Segment, ThreadId, Touch, TraceFile, TraceStep,
-    Verdict,
+    Access, Completion, Constraint, Failure, Kind, LocationId, ObjectId, Schedule, Segment, ThreadId, Touch,
+    TraceFile, TraceStep, Verdict, user_frame,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -114,23 +117,32 @@ pub fn explain(
         go_on,
         execute,
         distance: None,
+        not_swapped: Vec::new(),
+        minor: Vec::new(),
         found,
     };
     search.positions = positions(&search.found.steps);
+    if search.run.steps == file.steps {
+        search.minor = file.steps.iter().map(|step| is_minor(file, step)).collect();
+    }
     let executions = search.effort.executions;
     search.found.repair = search.repair();
     // The other questions have as many executions as without this one.
     search.found.is_cut_off = false;
     search.effort.executions = executions + search.found.executions - 1;
     search.add_missing();
-    let known = visits(&search.found.steps, &search.run.locations).into_iter();
-    search.visits = known.map(|(thread, place, before)| (thread, place.to_owned(), before)).collect();
+    let known = visits(&search.found.steps, &search.run.locations, &search.run.objects).into_iter();
+    search.visits = known.map(KnownVisit::from).collect();
     let (pairs, earlier) = search.pairs();
     search.swap_each(&pairs);
     // Each is sufficient if its step moves before a nearer one; so these are useful only if none was.
     let mut left_some = false;
     if search.found.swapped.len() != 1 {
-        left_some = search.with_half(|search| search.swap_each(&earlier));
+        let failed = std::mem::take(&mut search.not_swapped);
+        left_some = search.with_half(|search| search.hold_back_each(&failed));
+    }
+    if search.found.swapped.len() != 1 {
+        left_some |= search.with_half(|search| search.swap_each(&earlier));
     }
     if !(1..=2).contains(&search.found.swapped.len()) {
         search.swap_two(&pairs);
@@ -159,7 +171,7 @@ pub(crate) struct Search<'a> {
     /// The result of [`positions`].
     positions: Vec<(u32, u32)>,
     /// The result of [`visits`].
-    visits: Vec<(u32, String, u32)>,
+    visits: Vec<KnownVisit>,
     /// All pairs that could have happened in the other order.
     all: Vec<Pair>,
     /// The result of [`reaches`].
@@ -169,6 +181,10 @@ pub(crate) struct Search<'a> {
     execute: &'a mut dyn Execute,
     /// The distance of the closest passing run.
     distance: Option<(bool, usize, usize)>,
+    /// The pairs that stayed in their order in the runs that were to swap them.
+    not_swapped: Vec<Pair>,
+    /// For each step of the failing run, true if its order explains little to the user.
+    minor: Vec<bool>,
     found: Explanation,
 }
 
@@ -277,6 +293,12 @@ impl Search<'_> {
                 pairs.sort_by_cached_key(|pair| (pair.second >= happened, interruption(steps, *pair)));
             }
         }
+        if self.effort.near {
+            let is_minor = |step: usize| self.minor.get(step).is_some_and(|&minor| minor);
+            for pairs in [&mut latest, &mut earlier] {
+                pairs.sort_by_key(|pair| is_minor(pair.first) || is_minor(pair.second));
+            }
+        }
         earlier.truncate(MOST_PAIRS);
         (latest, earlier)
     }
@@ -285,44 +307,83 @@ impl Search<'_> {
     fn swap_each(&mut self, pairs: &[Pair]) {
         self.found.candidates += pairs.len();
         for &pair in pairs {
-            if self.found.is_cut_off {
+            if self.found.is_cut_off || self.is_satisfied() {
                 return;
             }
-            self.swap(&[pair]);
+            if !self.swap(&self.swapped_schedule(&[pair]), &[pair]) && !self.found.is_cut_off {
+                self.not_swapped.push(pair);
+            }
             self.found.tried += usize::from(!self.found.is_cut_off);
-            if self.effort.near && self.distance.is_some_and(|(is_end, swapped, _)| !is_end && swapped == 1) {
-                return;
-            }
         }
     }
 
-    /// Tries a run in which the second step of each pair comes before the first.
-    fn swap(&mut self, pairs: &[Pair]) {
-        let Some(run) = self.run(&self.swapped_schedule(pairs)) else { return };
+    /// Tries to swap each of `pairs` alone by holding back the thread of the first step, while all others run: the
+    /// second step may need what others do for its thread, such as the reply of a server.
+    fn hold_back_each(&mut self, pairs: &[Pair]) {
+        for &pair in pairs {
+            if self.found.is_cut_off || self.is_satisfied() {
+                return;
+            }
+            self.swap(&self.held_schedule(pair), &[pair]);
+        }
+    }
+
+    /// Returns true if a single swap was found and that is enough.
+    fn is_satisfied(&self) -> bool {
+        self.effort.near && self.distance.is_some_and(|(is_end, swapped, _)| !is_end && swapped == 1)
+    }
+
+    /// Tries a run in which the second step of each pair is to come before the first. Returns false if it does not.
+    fn swap(&mut self, schedule: &Schedule, pairs: &[Pair]) -> bool {
+        /// With more differences, not even their causes are few.
+        const MOST_CAUSES: usize = 100;
+        let Some(run) = self.run(schedule) else { return false };
+        let at = self.steps_in(&run);
+        let is_swapped = |pair: &Pair| at[pair.second] < at[pair.first];
+        if !pairs.iter().all(is_swapped) {
+            return false;
+        }
         if run.verdict != Verdict::Passed {
-            return;
+            return true;
         }
-        let mut swapped = self.swapped_pairs(&run);
-        if !pairs.iter().all(|pair| swapped.contains(pair)) {
-            return;
-        }
-        let all = swapped.clone();
+        let mut swapped = self.all.clone();
+        swapped.retain(is_swapped);
+        let all = swapped.len();
         let follows = |pair, other| follows(&self.found.steps, &self.reaches, pair, other);
-        // Of two that follow from each other the earlier one is reported.
-        let is_reported = |pair: Pair| {
-            !all.iter().any(|&other| follows(pair, other) && !(follows(other, pair) && pair < other))
-        };
-        swapped.retain(|&pair| is_reported(pair));
+        retain_causes(&mut swapped, follows);
         // That the program ended before something says less than the other differences.
-        if swapped.iter().any(|pair| !self.is_end(pair)) {
-            swapped.retain(|pair| !self.is_end(pair));
+        retain_if_any(&mut swapped, |pair| !self.is_end(pair));
+        // What others did for the second step in between comes before the first one too. The short explanation names
+        // only the cause.
+        if self.effort.near && !schedule.constraints.is_empty() && (2..=MOST_CAUSES).contains(&swapped.len())
+        {
+            let steps = &self.found.steps;
+            let kept = |one: usize, other: usize| at[one] <= at[other] && precedes(steps, one, other);
+            retain_causes(&mut swapped, |pair, other| {
+                pair != other && kept(other.first, pair.first) && kept(pair.second, other.second)
+            });
+        }
+        if self.effort.near {
+            self.retain_informative(&mut swapped, &at);
         }
         // Of runs with equally many reasons the one with fewer consequences is closer.
-        let distance = (swapped.iter().any(|pair| self.is_end(pair)), swapped.len(), all.len());
+        let distance = (swapped.iter().any(|pair| self.is_end(pair)), swapped.len(), all);
         if self.distance.is_none_or(|least| distance < least) {
             self.distance = Some(distance);
             (self.found.swapped, self.found.passing) = (swapped, Some(run));
         }
+        true
+    }
+
+    /// Removes the pairs that differ because one of the runs has taken another path, and those that explain little, as long
+    /// as others remain. `at` is the result of [`Search::steps_in`] for the passing run.
+    fn retain_informative(&self, swapped: &mut Vec<Pair>, at: &[usize]) {
+        let is_minor = |step: usize| self.minor.get(step).is_some_and(|&minor| minor);
+        retain_if_any(swapped, |pair| at[pair.first] != usize::MAX);
+        if !matches!(self.run.verdict.failure(), Some(Failure::Deadlock { .. })) {
+            retain_if_any(swapped, |pair| pair.second < self.happened);
+        }
+        retain_if_any(swapped, |pair| !is_minor(pair.first) && !is_minor(pair.second));
     }
 
     /// Tries to swap two pairs of operations, those nearest to the failure.
@@ -330,7 +391,7 @@ impl Search<'_> {
         /// The largest number of pairs that are combined.
         const MOST: usize = 24;
         for set in combinations(&pairs[..pairs.len().min(MOST)], 2) {
-            self.swap(&set);
+            self.swap(&self.swapped_schedule(&set), &set);
             if self.found.swapped.len() == set.len() {
                 return;
             }
@@ -361,26 +422,62 @@ impl Search<'_> {
         schedule
     }
 
-    /// Returns the pairs of dependent steps of the failing run that are in the other order in `other`. Steps
-    /// are the same if they are the same visit of their thread to a location.
-    fn swapped_pairs(&self, other: &TraceFile) -> Vec<Pair> {
-        let theirs = visits(&other.steps, &other.locations);
+    /// Returns the schedule of the failing run, except that it holds back the thread of the first step of `pair` until the
+    /// second step has happened.
+    fn held_schedule(&self, pair: Pair) -> Schedule {
+        let place = |step: usize| place(self.positions[step]);
+        let mut schedule = Schedule::of(&self.run);
+        schedule.constraints.push(Constraint { before: place(pair.second), after: place(pair.first) });
+        schedule
+    }
+
+    /// Returns the index in `other` of each step of the failing run. Steps are the same if they are the same visit of
+    /// their thread to a location. Those that have not happened would have happened later.
+    fn steps_in(&self, other: &TraceFile) -> Vec<usize> {
+        let theirs = visits(&other.steps, &other.locations, &other.objects);
         let there: BTreeMap<Visit<'_>, usize> =
             theirs.into_iter().enumerate().map(|(step, visit)| (visit, step)).collect();
-        // Steps that have not happened would have happened later.
-        let same = |(thread, place, before): &(u32, String, u32)| {
-            there.get(&(*thread, &place[..], *before)).copied().unwrap_or(usize::MAX)
-        };
-        let at: Vec<usize> = self.visits.iter().map(same).collect();
-        let mut swapped = self.all.clone();
-        swapped.retain(|pair| at[pair.second] < at[pair.first]);
-        swapped
+        let same = |visit: &KnownVisit| there.get(&visit.as_visit()).copied().unwrap_or(usize::MAX);
+        self.visits.iter().map(same).collect()
     }
 
     /// Returns true if the second step of `pair` is the end of the program.
     fn is_end(&self, pair: &Pair) -> bool {
         self.found.steps[pair.second].operation.kind == Kind::Exit
     }
+}
+
+/// Keeps the elements that are wanted, or all if none is.
+fn retain_if_any(pairs: &mut Vec<Pair>, is_wanted: impl Fn(&Pair) -> bool) {
+    if pairs.iter().any(&is_wanted) {
+        pairs.retain(is_wanted);
+    }
+}
+
+/// Returns true for a step of a library that no line of the user called, and for one that only counts the owners of an object.
+fn is_minor(file: &TraceFile, step: &TraceStep) -> bool {
+    let name = |object: ObjectId| file.objects.get(object.index()).map_or("", |name| name);
+    let counts = |name: &str| {
+        let name = name.split_once(" made at ").map_or(name, |(name, _)| name);
+        [".strong", ".weak"].iter().any(|field| name.contains(field))
+    };
+    let location = file.locations.get(step.operation.location.index()).map_or("", |text| text);
+    let mut objects = step.operation.objects().peekable();
+    user_frame(location).is_library()
+        || objects.peek().is_some() && objects.all(|(object, _)| counts(name(object)))
+}
+
+/// Removes each of `swapped` that follows from another one. Of two that follow from each other the earlier one stays.
+fn retain_causes(swapped: &mut Vec<Pair>, follows: impl Fn(Pair, Pair) -> bool) {
+    let all = swapped.clone();
+    swapped.retain(|&pair| {
+        !all.iter().any(|&other| follows(pair, other) && !(follows(other, pair) && pair < other))
+    });
+}
+
+/// Returns the end of a segment that includes a step, from its thread and its index in the thread.
+fn place((thread, own): (u32, u32)) -> Segment {
+    Segment { thread: ThreadId(thread), until: own + 1 }
 }
 
 /// Returns all subsets of `pairs` with `size` elements, in order.

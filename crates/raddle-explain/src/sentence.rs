@@ -4,9 +4,10 @@ use crate::explain::Explanation;
 use crate::orders::{Repair, old_read};
 use crate::swap::Pair;
 use raddle_model::{
-    CALLED, FrontEnd, MemoryOrder, NO_LOCATION, ObjectId, TraceFile, TraceStep, frames, is_address,
-    user_frame,
+    CALLED, FrontEnd, MemoryOrder, NO_LOCATION, ObjectId, TraceFile, TraceStep, brief_object, frames,
+    is_address, user_frame,
 };
+use std::borrow::Cow;
 
 /// Returns a sentence about the order, such as "thread T2 read 100 from `balance` at bank.c:14 before T1
 /// wrote 110 to it at bank.c:15", or without the values if they are not known. The names are those of `run`.
@@ -77,7 +78,7 @@ pub fn too_weak(run: &TraceFile, repair: &Repair) -> Option<[String; 2]> {
     let weak = |&(index, _): &(usize, MemoryOrder)| {
         let step = &run.steps[index];
         let thread = run.threads.get(step.thread as usize).map_or("?", |name| name);
-        let object = step.operation.object().map_or("", |object| object_name(run, object));
+        let object = step.operation.object().map_or(Cow::Borrowed(""), |object| object_name(run, object));
         let kind = step.operation.kind;
         let access = match (kind.reads_memory(), kind.writes_memory()) {
             (false, false) => kind.info().verb.to_owned(),
@@ -144,7 +145,7 @@ struct Change {
 fn change(run: &TraceFile, step: usize, common: &[ObjectId]) -> Option<Change> {
     let (cell, value) = run.values.of(step).find(|(cell, _)| common.contains(&cell.object))?;
     let is_object = cell.name.is_empty();
-    let name = if is_object { object_name(run, cell.object) } else { &cell.name }.to_owned();
+    let name = if is_object { object_name(run, cell.object).into_owned() } else { cell.name.clone() };
     // Which address a pointer has says nothing.
     let text = |value| Some(cell.text(value)).filter(|text| !is_address(text));
     let [read, written] = [value.read, value.written].map(|value| value.and_then(text));
@@ -183,9 +184,9 @@ fn objects(step: &TraceStep) -> impl Iterator<Item = ObjectId> {
 }
 
 /// Returns the name of an object without its creation site, which is too long for a sentence.
-fn object_name(run: &TraceFile, object: ObjectId) -> &str {
+fn object_name(run: &TraceFile, object: ObjectId) -> Cow<'_, str> {
     let name = run.objects.get(object.index()).map_or("?", |name| name);
-    name.split_once(" made at ").map_or(name, |(name, _)| name)
+    brief_object(name, object.0)
 }
 
 fn action(run: &TraceFile, step: &TraceStep, objects: &str) -> String {

@@ -1,6 +1,6 @@
 //! Pairs of steps that could have happened in the other order, and orders of all steps in which they do.
 
-use raddle_model::{Holding, Kind, Reads, TraceStep, dependent};
+use raddle_model::{Holding, Kind, Operation, Reads, TraceStep, dependent};
 
 /// Two dependent steps of different threads, as indices of [`Explanation::steps`](crate::Explanation::steps),
 /// in the order in which they happened.
@@ -164,10 +164,37 @@ pub(crate) fn follows(steps: &[TraceStep], reaches: &[usize], pair: Pair, other:
         && same(pair.second, other.second)
 }
 
+/// Returns true if `one` is `other`, or happens before it in every run that keeps the order of all dependent steps.
+pub(crate) fn precedes(steps: &[TraceStep], one: usize, other: usize) -> bool {
+    if one >= other {
+        return one == other;
+    }
+    // The threads that have gone on from `one`, and their different operations since.
+    let (mut threads, mut after) = (vec![steps[one].thread], vec![steps[one].operation]);
+    for (index, step) in steps.iter().enumerate().take(other + 1).skip(one + 1) {
+        let is_after = threads.contains(&step.thread)
+            || after.iter().any(|before| dependent(before, &step.operation, Reads::Independent));
+        if !is_after {
+            continue;
+        }
+        if index == other {
+            return true;
+        }
+        if !threads.contains(&step.thread) {
+            threads.push(step.thread);
+        }
+        let operation = Operation { location: steps[one].operation.location, ..step.operation };
+        if !after.contains(&operation) {
+            after.push(operation);
+        }
+    }
+    false
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use raddle_model::{Access, LocationId, ObjectId, Operation};
+    use raddle_model::{Access, LocationId, ObjectId};
 
     fn step(thread: u32, kind: Kind, object: u32) -> TraceStep {
         let access = if kind == Kind::Read { Access::Read } else { Access::Write };

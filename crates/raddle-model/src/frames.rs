@@ -3,6 +3,8 @@
 //! A location reads `push at stack.c:12, inlined into main at main.c:3`, the innermost function first. The file of a library is in
 //! angle brackets: `Mutex::lock at <std>/sync/mutex.rs:300, called by count at lib.rs:3`.
 
+use std::borrow::Cow;
+
 /// The text between a function and the one that it was inlined into.
 pub const INLINED: &str = ", inlined into ";
 
@@ -64,6 +66,18 @@ pub fn is_standard(file: &str) -> bool {
 pub fn is_address(text: &str) -> bool {
     let digits = text.strip_prefix("0x").unwrap_or_default();
     digits.len() > 4 && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// Returns the name of an object without its creation location, or that it is a thread.
+pub fn short_object(name: &str) -> &str {
+    let name = name.split(" made at ").next().unwrap_or(name);
+    name.strip_suffix(", a thread").unwrap_or(name)
+}
+
+/// Returns the name of an object without its creation location. One that is known only by its address is called by its number.
+pub fn brief_object(name: &str, number: u32) -> Cow<'_, str> {
+    let short = short_object(name);
+    if is_address(short) { Cow::Owned(format!("memory #{number}")) } else { Cow::Borrowed(short) }
 }
 
 /// Returns the functions of a location, the innermost first.

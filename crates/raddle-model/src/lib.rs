@@ -26,7 +26,9 @@ pub use file::{
     Details, Environment, FORMAT_VERSION, FileError, FrontEnd, MADE, MOST_FILE_STEPS, Minimized, NO_LOCATION,
     Reason, Settings, Stack, TraceFile, TraceStep, UnknownFrontEnd,
 };
-pub use frames::{CALLED, INLINED, TextFrame, frames, is_address, is_standard, user_frame};
+pub use frames::{
+    CALLED, INLINED, TextFrame, brief_object, frames, is_address, is_standard, short_object, user_frame,
+};
 pub use ids::{LocationId, ObjectId, ThreadId};
 pub use iroot::{Action, Count, IRoot, Idiom, Ledger, Site, Standing};
 pub use kind::{Handoff, Holding, Kind, KindInfo, LockMode, Memory, Notifies, Progress, Token, Waits};

@@ -25,8 +25,8 @@ impl Segment {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Completion {
-    /// No preemptions: each thread runs until it ends or waits, then the enabled thread with the lowest
-    /// number continues.
+    /// No preemptions: each thread runs until it ends, waits or is held back by a constraint, then the enabled
+    /// thread with the lowest number continues.
     #[default]
     Uninterrupted,
     /// Random choices from this seed, except for threads that a constraint holds back. An even seed chooses
@@ -48,11 +48,12 @@ pub struct Constraint {
 /// The segments of threads, and the answers to other decisions.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
 pub struct Schedule {
-    /// The segments, in order. A segment is skipped if its thread cannot run or has already reached its end.
+    /// The segments, in order. A segment is skipped if its thread cannot run or has already reached its end. If there are
+    /// constraints, it is not skipped for good: each step is one of the first segment whose thread can take it.
     pub segments: Vec<Segment>,
     /// For every thread, the answers to the decisions in its steps in order, as (number of answers, answer).
     pub answers: Vec<Vec<(u32, u32)>>,
-    /// Orders that hold after the last segment, with random choices.
+    /// Orders that hold in the whole run.
     pub constraints: Vec<Constraint>,
     /// The choice of threads after the last segment.
     pub completion: Completion,

@@ -1,10 +1,10 @@
 //! The depth of a failure: the smallest set of orders that is sufficient for it.
 
 use super::visits::{Visit, visits};
-use super::{Search, combinations};
+use super::{Search, combinations, place};
 use crate::same::Symptom;
 use crate::swap::Pair;
-use raddle_model::{Completion, Constraint, ObjectId, Schedule, Segment, ThreadId, TraceFile, Verdict};
+use raddle_model::{Completion, Constraint, ObjectId, Schedule, TraceFile, Verdict};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -164,14 +164,11 @@ impl Search<'_> {
         if set.is_empty() {
             return true;
         }
-        let theirs = visits(&run.steps, &run.locations);
+        let theirs = visits(&run.steps, &run.locations, &run.objects);
         let at: BTreeMap<Visit<'_>, usize> =
             theirs.into_iter().enumerate().map(|(step, visit)| (visit, step)).collect();
         let keeps = |pair: &Pair| {
-            let [first, second] = [pair.first, pair.second].map(|step| {
-                let (thread, place, before) = &self.visits[step];
-                at.get(&(*thread, &place[..], *before))
-            });
+            let [first, second] = [pair.first, pair.second].map(|step| at.get(&self.visits[step].as_visit()));
             match (first, second) {
                 (Some(first), Some(second)) => first < second,
                 (None, Some(_)) => run.verdict == Verdict::Passed,
@@ -212,8 +209,4 @@ impl Search<'_> {
             _ => None,
         }
     }
-}
-
-fn place((thread, own): (u32, u32)) -> Segment {
-    Segment { thread: ThreadId(thread), until: own + 1 }
 }

@@ -14,7 +14,7 @@ pub use place::Place;
 
 use crate::old_values;
 use crate::operations::{answer, verb};
-use crate::run_text::names::{self, Names};
+use crate::run_text::names::Names;
 use crate::run_text::verdict;
 use crate::values::{ShownValue, beside, shown_values};
 use raddle_model::{
@@ -193,7 +193,7 @@ impl Timeline {
 
     /// Returns the same without the creation location, which is in the object names of Rust tests.
     pub fn short_object(&self, object: u32) -> String {
-        names::short_object(&self.object(object)).to_owned()
+        raddle_model::short_object(&self.object(object)).to_owned()
     }
 
     /// Returns the location of a step.
@@ -247,14 +247,14 @@ impl Timeline {
 
     /// The name of an object without where it was made and without an address.
     pub fn brief_object(&self, object: u32) -> String {
-        names::brief_object(&self.object(object), object)
+        raddle_model::brief_object(&self.object(object), object).into_owned()
     }
 
     /// Returns the text of a step, without addresses.
     pub fn brief_statement(&self, event: &DisplayEvent) -> String {
         let mut event = event.clone();
         for value in &mut event.values {
-            if is_address(names::short_object(&value.name)) {
+            if is_address(raddle_model::short_object(&value.name)) {
                 value.name = self.brief_object(value.object);
             }
             *value = value.without_addresses();

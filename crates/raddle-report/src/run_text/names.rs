@@ -1,7 +1,8 @@
 //! The names of threads, objects and locations of a file.
 
 use raddle_model::{
-    CALLED, INLINED, LocationId, ObjectId, ThreadId, TraceFile, frames, is_address, user_frame,
+    CALLED, INLINED, LocationId, ObjectId, ThreadId, TraceFile, brief_object, frames, short_object,
+    user_frame,
 };
 
 /// The thread that a test's harness runs on.
@@ -51,25 +52,13 @@ impl Names<'_> {
 
     /// The name of an object in a sentence, without where it was made and without an address.
     pub(crate) fn brief_object(&self, object: ObjectId) -> String {
-        brief_object(&self.object(object), object.0)
+        brief_object(&self.object(object), object.0).into_owned()
     }
 
     /// Returns the thread of a test's harness, if the run is one of a test.
     pub(crate) fn harness(&self) -> Option<u32> {
         self.0.environment.test.is_some().then_some(HARNESS)
     }
-}
-
-/// Returns the name of an object without its creation location, or that it is a thread.
-pub(crate) fn short_object(name: &str) -> &str {
-    let name = name.split(" made at ").next().unwrap_or(name);
-    name.strip_suffix(", a thread").unwrap_or(name)
-}
-
-/// The name of an object without where it was made. One that is known only by its address is called by its number.
-pub(crate) fn brief_object(name: &str, number: u32) -> String {
-    let short = short_object(name);
-    if is_address(short) { format!("memory #{number}") } else { short.to_owned() }
 }
 
 /// The user's line of a location.
