@@ -113,7 +113,7 @@ impl<'d> OfUnit<'_, 'd> {
             names.extend(self.matches(entry, *base, query));
         }
         names.dedup();
-        // Of several variables that are declared on one line nobody knows which it is.
+        // Of several variables that are declared on one line, it is not known which it is.
         let is_clear = matches!(query, LocalQuery::Stack { .. }) || names.len() == 1;
         Ok(names.into_iter().next().filter(|_| is_clear))
     }
@@ -151,7 +151,9 @@ impl<'d> OfUnit<'_, 'd> {
                 let from = self.frame_offset(entry)? + base;
                 let shape = self.shape_of(kind, 0)?;
                 let inside = u64::try_from(offset - from).ok().filter(|inside| *inside < shape.size)?;
-                shape.find(inside, &mut name);
+                let mut fields = String::new();
+                shape.find(inside, &mut fields);
+                name.push_str(&if self.is_rust() { own_fields(&fields, false) } else { fields });
             }
             LocalQuery::Block { file, line, offset, size, .. } => {
                 let declared = attribute(gimli::DW_AT_decl_line)?.udata_value()?;
@@ -177,6 +179,11 @@ impl<'d> OfUnit<'_, 'd> {
             }
         }
         Some(name)
+    }
+
+    /// Returns true for a unit of a Rust crate, which is named after a source file.
+    fn is_rust(&self) -> bool {
+        self.unit.name.as_ref().is_some_and(|name| name.to_string_lossy().contains(".rs"))
     }
 
     /// The offset of a variable in its frame.

@@ -52,8 +52,7 @@ fn data(report: &FailureReport) -> Value {
     // The kind is next to the title.
     let kind = format!("{}: ", report.kind());
     let headline = report.headline().strip_prefix(&kind).unwrap_or(report.headline());
-    let happened =
-        [&report.failing.message[..], &[String::new(), format!("Found in {}.", report.found)]].concat();
+    let happened = [&report.summary[..], &[String::new(), format!("Found in {}.", report.found)]].concat();
     let short = report.details.reason.as_ref().map_or(&[][..], |reason| &reason.why);
     let why = if report.why.is_empty() { short } else { &report.why };
     let reason = [why, &report.notes].concat();

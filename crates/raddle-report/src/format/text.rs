@@ -79,8 +79,8 @@ fn steps(report: &FailureReport, terminal: Terminal) -> String {
             steps.clone()
         }
         None => {
-            let steps = crate::run_text::plain_steps(run);
-            out.push_str(&table(run, &report.details, &report.pairs, Some(&steps), terminal));
+            let steps = crate::run_text::some_steps(run, &report.pairs, terminal);
+            out.push_str(&columns(run, &report.details, &report.pairs, &steps, terminal));
             steps.into_iter().collect()
         }
     };
@@ -123,7 +123,9 @@ fn objects(report: &FailureReport, shown: &BTreeSet<usize>, terminal: Terminal) 
     let made = touched.into_iter().filter_map(|object| {
         let name = run.object(object);
         let (_, place) = name.split_once(" made at ")?;
-        Some(format!("`{}`: made at {}", run.brief_object(object), plain(place)))
+        let name = run.brief_object(object);
+        // `block of queue.c:23` has it in its name.
+        (!name.starts_with("block of ")).then(|| format!("`{name}`: allocated at {}", plain(place)))
     });
     if terminal.full || report.relevant.is_none() {
         return Vec::new();

@@ -22,7 +22,7 @@ pub use verdict::{sentences, verdict};
 
 pub(crate) use columns::columns;
 pub(crate) use relevant::relevant;
-pub(crate) use steps::{plain, plain_steps, table};
+pub(crate) use steps::{plain, some_steps, table};
 pub(crate) use wait_for::taken;
 
 use crate::events::Timeline;

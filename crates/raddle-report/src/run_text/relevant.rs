@@ -55,10 +55,27 @@ pub(crate) fn relevant(run: &Timeline, pairs: &[ConflictPair]) -> Option<BTreeSe
     for hold in run.holds.iter().filter(|hold| hold.to == end && is_blocked(hold.thread)) {
         steps.insert(hold.from as usize);
     }
+    if pairs.is_empty() {
+        steps.extend(latest_on_waited(run));
+    }
     // What was taken and given back in between does not matter.
     steps.retain(|step| {
         run.events[*step].operation.kind.info().holding != Holding::GivesBack || marked.contains(step)
     });
     steps.extend(waiting.filter(|&step| Some(run.events[step].thread) != run.harness));
     (!steps.is_empty() && (!pairs.is_empty() || run.failure == Some("deadlock"))).then_some(steps)
+}
+
+/// Returns the latest steps on the objects that threads of a deadlock wait for, apart from those that only give back.
+fn latest_on_waited(run: &Timeline) -> Vec<usize> {
+    const MOST: usize = 10;
+    let waits = run.events[run.executed..].iter().filter(|event| Some(event.thread) != run.harness);
+    let waited: BTreeSet<ObjectId> =
+        waits.flat_map(|event| event.operation.objects()).map(|(object, _)| object).collect();
+    let touches = |step: &usize| {
+        let operation = run.events[*step].operation;
+        operation.kind.info().holding != Holding::GivesBack
+            && operation.objects().any(|(object, _)| waited.contains(&object))
+    };
+    (0..run.executed).rev().filter(touches).take(MOST).collect()
 }

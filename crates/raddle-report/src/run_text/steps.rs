@@ -141,7 +141,7 @@ fn lines(run: &Timeline, pairs: &[ConflictPair], only: Option<&[usize]>, termina
 
 /// Returns the steps of the program without those of libraries, unless there are no others. What a runtime does after the last
 /// step of the user is left out with them.
-pub(crate) fn plain_steps(run: &Timeline) -> Vec<usize> {
+fn plain_steps(run: &Timeline) -> Vec<usize> {
     let of_the_test = |step: &usize| Some(run.events[*step].thread) != run.harness;
     let is_users = |step: &usize| {
         let event = &run.events[*step];
@@ -150,6 +150,12 @@ pub(crate) fn plain_steps(run: &Timeline) -> Vec<usize> {
     let all: Vec<usize> = (0..run.events.len()).filter(of_the_test).collect();
     let users: Vec<usize> = all.iter().copied().filter(is_users).collect();
     if users.is_empty() { all } else { users }
+}
+
+/// Returns the steps to show when it is not known which matter: those of the user, and of many only some.
+pub(crate) fn some_steps(run: &Timeline, pairs: &[ConflictPair], terminal: Terminal) -> Vec<usize> {
+    let lines = lines(run, pairs, Some(&plain_steps(run)), terminal).into_iter();
+    lines.filter_map(|line| if let Line::Step(step) = line { Some(step) } else { None }).collect()
 }
 
 fn around_switches(
