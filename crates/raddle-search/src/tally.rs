@@ -265,8 +265,11 @@ impl Tally {
     /// Returns the number of runs among the last tenth that had a partial order that no earlier run had, and
     /// the number of runs in that tenth; `None` if unknown or if there are too few runs.
     pub fn new_at_the_end(&self) -> Option<(u64, u64)> {
-        let (all, last) = (self.runs + self.cut_off, (self.runs + self.cut_off) / 10);
-        if last == 0 || self.firsts.is_empty() {
+        // A search that is interrupted has later runs than some that it did not finish.
+        let numbered = self.firsts.iter().map(|(number, _)| number + 1).max()?;
+        let all = numbered.max(self.runs + self.cut_off);
+        let last = all / 10;
+        if last == 0 {
             return None;
         }
         let mut firsts = self.firsts.clone();
@@ -348,5 +351,13 @@ mod tests {
         assert_eq!(close.len(), 2, "nothing is known of depth 3");
         close.iter().for_each(|found| assert!((found - 0.95_f64.powi(30)).abs() < 1e-12, "{close:?}"));
         assert!(missed("pct:depth=2", vec![LaneTally { rests: 1, ..lane(30) }]).is_empty());
+    }
+
+    /// A search that is interrupted did not finish some runs before its latest ones.
+    #[test]
+    fn the_last_tenth_has_at_most_as_many_new_orders_as_runs() {
+        let finished = (0..50).chain(180..200);
+        let tally = Tally { runs: 70, firsts: finished.map(|run| (run, run)).collect(), ..Tally::default() };
+        assert_eq!(tally.new_at_the_end(), Some((20, 20)));
     }
 }
