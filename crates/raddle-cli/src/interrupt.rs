@@ -12,6 +12,9 @@ const SIGNALS: [(i32, &str); 3] = [(SIGINT, "SIGINT"), (SIGTERM, "SIGTERM"), (SI
 /// The polling interval for signals.
 const TICK: std::time::Duration = std::time::Duration::from_millis(20);
 
+/// Signals within this time are one: `timeout` sends its signal to the process and to the process group.
+const TOGETHER: std::time::Duration = std::time::Duration::from_millis(200);
+
 /// The received signal; 0 if none.
 static RECEIVED: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
 
@@ -38,21 +41,22 @@ pub(crate) fn listen() -> Result<()> {
         if ignored >> (signal - 1) & 1 != 0 {
             continue;
         }
-        // In this order: a signal that comes while `second` is set ends the process, and each one sets it.
+        // A signal that comes while `second` is set ends the process.
         signal_hook::flag::register_conditional_shutdown(
             signal,
             i32::from(EXIT_SIGNAL) + signal,
             Arc::clone(&second),
         )
-        .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&second)))
         .and_then(|_| signal_hook::flag::register_usize(signal, Arc::clone(received), signal as usize))
         .with_context(|| format!("cannot handle {name}"))?;
     }
-    let watch = || {
+    let watch = move || {
         while received.load(Ordering::Relaxed) == 0 {
             std::thread::sleep(TICK);
         }
         raddle_search::interrupt();
+        std::thread::sleep(TOGETHER);
+        second.store(true, Ordering::Relaxed);
     };
     std::thread::Builder::new().spawn(watch).context("cannot start a thread that waits for signals")?;
     Ok(())

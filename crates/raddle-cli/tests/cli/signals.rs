@@ -22,9 +22,20 @@ fn children(id: u32) -> Vec<u32> {
     text.split_whitespace().filter_map(|word| word.parse().ok()).collect()
 }
 
-/// Sends a signal as soon as raddle listens, which it does when it has a second thread, and `is_ready` says so. Returns the exit
-/// status, the output, the messages and the children that there were.
+/// Sends a signal, once.
 fn end(words: &[&str], name: &str, signal: &str, is_ready: fn(u32) -> bool) -> (i32, String, String) {
+    end_with(words, name, signal, 1, is_ready)
+}
+
+/// Sends a signal so many times as soon as raddle listens, which it does when it has a second thread, and `is_ready` says so. Returns the exit
+/// status, the output, the messages and the children that there were.
+fn end_with(
+    words: &[&str],
+    name: &str,
+    signal: &str,
+    times: usize,
+    is_ready: fn(u32) -> bool,
+) -> (i32, String, String) {
     let temporary = scratch(&format!("signals_{name}_{signal}"));
     let temporary = Path::new(&temporary);
     let child = start(words, temporary);
@@ -34,7 +45,7 @@ fn end(words: &[&str], name: &str, signal: &str, is_ready: fn(u32) -> bool) -> (
         std::thread::yield_now();
     }
     let started = children(id);
-    let sent = Command::new("kill").args([&format!("-{signal}"), &id.to_string()]).status();
+    let sent = Command::new("kill").arg(format!("-{signal}")).args(vec![id.to_string(); times]).status();
     assert!(sent.expect("kill starts").success());
     let output = child.wait_with_output().expect("raddle ends");
     for child in started {
@@ -104,6 +115,15 @@ fn other_commands_end_too() {
         assert_eq!(status, 130, "{name}: {out}{err}");
         assert!(err.contains("interrupted by SIGINT"), "{name}: {err}");
     }
+}
+
+/// `timeout` sends its signal to the process, and then to the process group.
+#[test]
+fn signals_at_the_same_time_are_one() {
+    let words = ["lab", "run", &figure("abba"), "--runs", "1e10"];
+    let (status, out, err) = end_with(&words, "twice", "TERM", 2, is_any);
+    assert_eq!(status, 143, "{out}{err}");
+    assert!(err.contains("interrupted by SIGTERM"), "{err}");
 }
 
 #[test]
