@@ -103,7 +103,7 @@ impl Store {
     pub fn open(folder: Option<&Path>) -> Result<Store> {
         let Some(folder) = folder else { return Ok(Store { known: Vec::new(), file: None }) };
         std::fs::create_dir_all(folder)
-            .with_context(|| format!("cannot make the folder {}", folder.display()))?;
+            .with_context(|| format!("cannot create the folder {}", folder.display()))?;
         let path = folder.join("cells.jsonl");
         let mut known = Vec::new();
         if path.exists() {

@@ -1,8 +1,8 @@
 //! Files that a user names.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use raddle_model::TraceFile;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 
 /// Reads the text of a file, or of standard input for `-`.
 pub(crate) fn read(path: &str) -> Result<String> {
@@ -11,7 +11,10 @@ pub(crate) fn read(path: &str) -> Result<String> {
         "-" => std::io::stdin().lock().read_to_string(&mut text).map(drop),
         path => std::fs::read_to_string(path).map(|content| text = content),
     };
-    read.with_context(|| format!("cannot read {}", shown(path)))?;
+    read.map_err(|error| match error.kind() {
+        ErrorKind::InvalidData => anyhow!("{}: is not a text file", shown(path)),
+        _ => anyhow!(error).context(format!("cannot read {}", shown(path))),
+    })?;
     Ok(text)
 }
 

@@ -27,6 +27,7 @@ mod trust;
 
 use args::{BeamCommand, Cli, Command, LabCommand};
 use clap::Parser;
+use clap::error::ContextKind;
 use interrupt::{Interrupted, interrupted};
 use outcome::{Outcome, emit, width};
 use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, EXIT_USAGE};
@@ -36,7 +37,13 @@ use std::process::ExitCode;
 use terminal::printable;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = Cli::try_parse().unwrap_or_else(|mut error| {
+        // What follows `--` is a program, which an unknown option is not meant to be.
+        if std::env::args_os().nth(1).is_none_or(|word| word != "cargo") {
+            error.remove(ContextKind::Suggested);
+        }
+        error.exit()
+    });
     let width = width();
     // A compiler replaces this process, and gdb has its own way with Ctrl-C.
     let listens = !matches!(&cli.command, Command::Cc { .. } | Command::Cpp { .. })
@@ -91,8 +98,35 @@ fn main() -> ExitCode {
 /// Prints an error and returns the exit status.
 fn fail(error: &anyhow::Error, status: u8) -> ExitCode {
     // A failure to write to standard error cannot be reported.
-    let _ = writeln!(std::io::stderr().lock(), "{}", printable(&format!("error: {error:#}")));
+    let _ = writeln!(std::io::stderr().lock(), "{}", printable(&message(error)));
     ExitCode::from(status)
+}
+
+/// Returns the causes of an error in one paragraph, then the remedies of all of them.
+fn message(error: &anyhow::Error) -> String {
+    let (mut causes, mut remedies) = (Vec::new(), String::new());
+    for cause in error.chain() {
+        let text = cause.to_string();
+        let (cause, remedy) = text.split_once("\nhelp: ").unwrap_or((&text, ""));
+        causes.push(cause.to_owned());
+        if !remedy.is_empty() {
+            remedies.push_str(&format!("\nhelp: {remedy}"));
+        }
+    }
+    format!("error: {}{remedies}", causes.join(": "))
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::Context;
+
+    #[test]
+    fn the_remedy_comes_after_all_causes() {
+        let error = Err::<(), _>(anyhow::anyhow!("No space left"))
+            .context("cannot write it\nhelp: use another folder");
+        let text = super::message(&error.expect_err("it is one"));
+        assert_eq!(text, "error: cannot write it: No space left\nhelp: use another folder");
+    }
 }
 
 /// Replaces this process by the compiler, or prints its help.

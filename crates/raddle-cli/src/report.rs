@@ -79,7 +79,10 @@ fn format(args: &ReportArgs) -> Result<FormatArg> {
         (None, None) => Ok(FormatArg::Text),
         (None, Some(path)) => FormatArg::of(path).with_context(|| {
             let path = path.display();
-            format!("{path}: the end of the name tells no format; use --format, or .html, .xml, .sarif, .json or .txt")
+            format!(
+                "cannot infer the format from the file extension of {path}\nhelp: use --format, or one of the extensions .html, .xml, \
+                 .sarif, .json and .txt"
+            )
         }),
     }
 }

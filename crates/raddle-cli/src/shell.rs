@@ -15,7 +15,7 @@ pub(crate) fn completions(args: &CompletionsArgs) -> Result<Outcome> {
 
 pub(crate) fn man(args: &ManArgs) -> Result<Outcome> {
     let folder = args.folder.display();
-    std::fs::create_dir_all(&args.folder).with_context(|| format!("cannot make the folder {folder}"))?;
+    std::fs::create_dir_all(&args.folder).with_context(|| format!("cannot create the folder {folder}"))?;
     // The page of `raddle` refers to the others by this name.
     let command = Cli::command().mut_subcommand("cargo", |cargo| cargo.display_name("raddle-cargo"));
     clap_mangen::generate_to(command, &args.folder)

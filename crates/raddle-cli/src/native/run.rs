@@ -259,7 +259,10 @@ fn program(args: &NativeArgs) -> Result<PathBuf> {
     match Source::of(name) {
         Some(source) => find(&source.compile(&flags)?.to_string_lossy()),
         None => {
-            ensure!(flags.is_empty(), "{name} is no C or C++ source, so --cflags has no use");
+            ensure!(
+                flags.is_empty(),
+                "--cflags needs a C or C++ source, and {name} is none\nhelp: compile the program with: raddle cc FLAGS"
+            );
             find(name)
         }
     }
@@ -314,6 +317,9 @@ pub(crate) fn threads(arg: ThreadsArg) -> Threads {
 
 /// Returns the path of the file with the expected output, for processes and replays in other folders.
 fn expected(path: &Path) -> Result<String> {
-    let whole = std::fs::canonicalize(path).with_context(|| format!("cannot find {}", path.display()))?;
-    Ok(whole.to_str().context("the path of the expected output is no text")?.to_owned())
+    let shown = path.display();
+    let whole = std::fs::canonicalize(path).with_context(|| format!("cannot find {shown}"))?;
+    // The runtime reads it later, when an error would look like one of a run.
+    std::fs::read(&whole).with_context(|| format!("cannot read the expected output, {shown}"))?;
+    Ok(whole.to_str().with_context(|| format!("{shown}: the path is not valid UTF-8"))?.to_owned())
 }

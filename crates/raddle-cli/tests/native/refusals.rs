@@ -26,15 +26,15 @@ fn missing_programs_are_rejected() {
     refused(
         &folder,
         &["run", "--", "no-such-program"],
-        &["no such program in PATH; write ./no-such-program"],
+        &["no program `no-such-program` in PATH", "\nhelp: ", "as ./no-such-program"],
     );
     refused(&folder, &["run", "--strategy", "pso", "--", "/bin/true"], &["unknown strategy `pso`"]);
     std::fs::create_dir(folder.join("inner")).expect("the folder can be written to");
-    refused(&folder, &["run", "--", "./inner"], &["inner: it is a directory"]);
+    refused(&folder, &["run", "--", "./inner"], &["inner: is a directory\nhelp: "]);
     write(folder.join("plain"), "text").expect("the folder can be written to");
-    refused(&folder, &["run", "--", "./plain"], &["it is not executable; chmod +x"]);
+    refused(&folder, &["run", "--", "./plain"], &["is not executable\nhelp: chmod +x /"]);
     set_mode(&folder.join("plain"), 0o755);
-    refused(&folder, &["run", "--", "./plain"], &["it is no program for Linux; if it is a script, name"]);
+    refused(&folder, &["run", "--", "./plain"], &["is not a Linux program (ELF)\nhelp: "]);
 }
 
 #[test]
@@ -43,10 +43,11 @@ fn scripts_are_rejected_with_their_interpreter() {
     for (first, parts) in [
         (
             "#!/bin/sh -e\n",
-            &["it is a script, run by `/bin/sh -e`", "raddle run -- /bin/sh -e /", "/scripts/script\n"][..],
+            &["is a script, run by `/bin/sh -e`\nhelp: ", "raddle run -- /bin/sh -e /", "/scripts/script\n"]
+                [..],
         ),
         ("#! /usr/bin/env python3\n", &["run by `/usr/bin/env python3`", "raddle run -- python3 /"]),
-        ("#!\n", &["it is a script that names no interpreter"]),
+        ("#!\n", &["is a script without an interpreter after `#!`\nhelp: "]),
     ] {
         executable(&folder, "script", first.as_bytes());
         refused(&folder, &["run", "--", "./script"], parts);
@@ -56,7 +57,11 @@ fn scripts_are_rejected_with_their_interpreter() {
 #[test]
 fn programs_for_other_machines_are_rejected() {
     let folder = compile("foreign", "lost_update", &["-static"]);
-    refused(&folder, &["run", "--", "./lost_update"], &["it is linked statically", "link it dynamically"]);
+    refused(
+        &folder,
+        &["run", "--", "./lost_update"],
+        &["is linked statically", "\nhelp: link it without -static"],
+    );
     let dynamic = compile("foreign_dynamic", "lost_update", &[]);
     let bytes = std::fs::read(dynamic.join("lost_update")).expect("it was compiled");
     let changed = |changes: &[(usize, u8)], parts: &[&str]| {
@@ -66,12 +71,12 @@ fn programs_for_other_machines_are_rejected() {
         refused(&dynamic, &["run", "--", "./changed"], parts);
     };
     // The class of the file, the order of bytes, and the processor.
-    changed(&[(4, 1), (18, 3)], &["it is a 32-bit program for x86 with 32 bits"]);
+    changed(&[(4, 1), (18, 3)], &["is a 32-bit program for x86 with 32 bits"]);
     changed(
         &[(18, 183)],
         &[
-            "it is a 64-bit program for ARM with 64 bits (aarch64)",
-            "raddle controls 64-bit programs for x86-64",
+            "is a 64-bit program for ARM with 64 bits (aarch64)",
+            "only 64-bit programs for x86-64 are supported",
         ],
     );
     changed(&[(5, 2), (18, 0), (19, 22)], &["for S/390"]);
@@ -79,7 +84,7 @@ fn programs_for_other_machines_are_rejected() {
     let loader = b"/lib64/ld-linux";
     let at = bytes.windows(loader.len()).position(|window| window == loader).expect("it names its loader");
     let musl: Vec<(usize, u8)> = (at + 10..).zip(*b"musl").collect();
-    changed(&musl, &["it is linked against musl"]);
+    changed(&musl, &["is linked against musl"]);
     changed(&[(at + 1, b'L')], &["its dynamic loader, /Lib64/ld-linux-x86-64.so.2, is not on this machine"]);
 }
 
@@ -91,7 +96,7 @@ fn a_setuid_program_is_rejected() {
         refused(
             &folder,
             &["run", "--", "./lost_update"],
-            &["with the rights of its owner", "a copy made by `cp`"],
+            &["a set-user-ID or set-group-ID program", "help: run a copy made with `cp`"],
         );
     }
     let copied = Command::new("cp").args(["lost_update", "copy"]).current_dir(&folder).status();

@@ -95,7 +95,7 @@ fn a_cpp_file_is_compiled_with_flags() {
     let wrong = raddle(&folder, &["run", "--runs", "20", "--cflags", "-DLIMIT=4 -lm", "a.cpp"]);
     assert_eq!(wrong.status.code(), Some(1), "{}", text(&wrong.stderr));
     let useless = raddle(&folder, &["run", "--cflags", "-DLIMIT=4", "--", "/bin/true"]);
-    assert!(text(&useless.stderr).contains("--cflags has no use"), "{}", text(&useless.stderr));
+    assert!(text(&useless.stderr).contains("--cflags needs a C or C++ source"), "{}", text(&useless.stderr));
 }
 
 /// Errors before and after preprocessing, at linking, and a missing file.

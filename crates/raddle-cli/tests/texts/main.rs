@@ -8,6 +8,7 @@
 mod guide;
 mod normal;
 mod programs;
+mod troubleshooting;
 
 use normal::Normal;
 use std::path::{Path, PathBuf};

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// Returns the program that a user means by `name`: a path, or a name to be searched for in `PATH`. Explains
 /// why a program cannot be controlled.
 pub fn find(name: &str) -> Result<PathBuf> {
-    let path = if name.contains('/') {
+    let path = if name.contains('/') || Path::new(name).is_dir() {
         PathBuf::from(name)
     } else {
         let paths = std::env::var_os("PATH").unwrap_or_default();
@@ -20,7 +20,7 @@ pub fn find(name: &str) -> Result<PathBuf> {
             .map(|folder| folder.join(name))
             .find(|path| path.metadata().is_ok_and(|data| data.is_file() && is_executable(&data)));
         found.with_context(|| {
-            format!("{name}: no such program in PATH; write ./{name} for one that is here")
+            format!("no program `{name}` in PATH\nhelp: check the name; a program in this folder is written with its path, as ./{name}")
         })?
     };
     let path = std::fs::canonicalize(&path).with_context(|| format!("cannot find {name}"))?;
@@ -73,14 +73,14 @@ fn check_file(path: &Path) -> Result<()> {
     const SET_GROUP: u32 = 0o2000;
     let shown = path.display();
     let data = path.metadata().with_context(|| format!("cannot read {shown}"))?;
-    ensure!(!data.is_dir(), "{shown}: it is a directory; name the program in it");
-    ensure!(data.is_file(), "{shown}: it is no file");
-    ensure!(is_executable(&data), "{shown}: it is not executable; chmod +x makes it so");
+    ensure!(!data.is_dir(), "{shown}: is a directory\nhelp: name the program in it");
+    ensure!(data.is_file(), "{shown}: is not a regular file");
+    ensure!(is_executable(&data), "{shown}: is not executable\nhelp: chmod +x {shown}");
     // Even if the owner is the current user: the system then starts it with randomized addresses in any case.
     ensure!(
         data.permissions().mode() & (SET_USER | SET_GROUP) == 0,
-        "{shown}: it runs with the rights of its owner (setuid or setgid), so the system keeps raddle's library out of it; a copy \
-         made by `cp` has no such rights and can be run"
+        "{shown}: a set-user-ID or set-group-ID program, in which the dynamic linker ignores preloaded libraries\nhelp: \
+         run a copy made with `cp`: it does not have these rights"
     );
     Ok(())
 }
@@ -120,20 +120,26 @@ fn check_content(path: &Path) -> Result<()> {
         _ => None,
     };
     let Some(Header { bits, endian, machine, loader }) = header else {
-        bail!("{shown}: it is no program for Linux; if it is a script, name the program that it starts");
+        bail!(
+            "{shown}: is not a Linux program (ELF)\nhelp: if it is a script without `#!`, name its interpreter, as in: raddle run -- sh {shown}"
+        );
     };
     if (bits, endian, machine) != (64, Endianness::Little, elf::EM_X86_64) {
         let processor = processor(machine).map_or_else(|| format!("processor {}", machine.0), str::to_owned);
         bail!(
-            "{shown}: it is a {bits}-bit program for {processor}; raddle controls 64-bit programs for x86-64"
+            "{shown}: is a {bits}-bit program for {processor}; only 64-bit programs for x86-64 are supported\nhelp: compile \
+             it for x86-64"
         );
     }
     let Some(loader) = loader else {
-        bail!("{shown}: it is linked statically, so nothing can be put under control; link it dynamically");
+        bail!(
+            "{shown}: is linked statically, so the runtime cannot be preloaded\nhelp: link it without -static"
+        );
     };
     ensure!(
         !loader.contains("musl"),
-        "{shown}: it is linked against musl; raddle controls programs that are linked against glibc"
+        "{shown}: is linked against musl; only programs that are linked against glibc are supported\nhelp: build it for a glibc \
+         target, such as x86_64-unknown-linux-gnu"
     );
     ensure!(Path::new(&loader).exists(), "{shown}: its dynamic loader, {loader}, is not on this machine");
     Ok(())
@@ -171,11 +177,14 @@ fn script(path: &Path, rest: &[u8]) -> Result<()> {
     let shown = path.display();
     let line = rest.split(|&byte| byte == b'\n').next().unwrap_or_default();
     let line = String::from_utf8_lossy(line).trim().to_owned();
-    ensure!(!line.is_empty(), "{shown}: it is a script that names no interpreter after `#!`");
+    ensure!(
+        !line.is_empty(),
+        "{shown}: is a script without an interpreter after `#!`\nhelp: name its interpreter, as in: raddle run -- sh {shown}"
+    );
     let script = path.to_string_lossy();
     bail!(
-        "{shown}: it is a script, run by `{line}`; name the program that the script starts, or, to put the interpreter itself \
-         under control: {}",
+        "{shown}: is a script, run by `{line}`\nhelp: name the program that the script starts; to control the interpreter \
+         itself: {}",
         interpreted(&line, &script)
     )
 }

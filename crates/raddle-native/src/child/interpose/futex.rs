@@ -53,7 +53,10 @@ pub(super) fn futex(call: Call) -> Result<c_long, c_int> {
         libc::FUTEX_WAKE_BITSET => Ok(wake(call, call.last)),
         libc::FUTEX_REQUEUE => requeue(call, None),
         libc::FUTEX_CMP_REQUEUE => requeue(call, Some(call.last)),
-        other => loss::lose(&format!("it uses futex operation {other}, which raddle does not support")),
+        other => loss::lose(&format!(
+            "it uses futex operation {other}, which raddle does not support\nhelp: use a mutex or a condition variable of pthreads \
+             in the test"
+        )),
     }
 }
 

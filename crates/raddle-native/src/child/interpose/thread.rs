@@ -49,7 +49,9 @@ pub(super) unsafe extern "C" fn create(
     }
     enter(|| {
         if with(|runtime| runtime.threads.len()) >= MOST_THREADS {
-            loss::lose(&format!("it creates more than {MOST_THREADS} threads, the maximum that raddle supports"));
+            loss::lose(&format!(
+                "it creates more than {MOST_THREADS} threads, the maximum that raddle supports\nhelp: create fewer threads in the test"
+            ));
         }
         pool::note_single(false);
         let early = if attributes.is_null() { pool::take() } else { None };
