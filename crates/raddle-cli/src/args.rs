@@ -41,7 +41,7 @@ use std::ffi::OsString;
     after_help = "\
 Examples:
   raddle run -- ./program args                      a pthreads program, 10,000 runs
-  raddle run program.c args                         the same, compiled before
+  raddle run program.c args                         compile the source, then run it
   cargo raddle test                                 the tests of a Rust crate, each under many schedules
   raddle beam run my_tests:race --pa ebin           a function of an Erlang module
   raddle lab run program.rdl                        10,000 runs under pos
@@ -51,9 +51,9 @@ Examples:
   raddle minimize bug.json                          the same failure with fewer switches
   raddle explain bug.json                           which order of operations makes it fail
   raddle report bug.json -o bug.html                a page to step through the run
-  raddle strategies                                 what can follow --strategy
+  raddle strategies                                 the values of --strategy
 
-Exit status: 0 no bug was found, 1 a bug was found, 2 a mistake in arguments or files. A search that a signal
+Exit status: 0 no bug was found, 1 a bug was found, 2 an error in arguments or files. A search that a signal
 ends prints its summary first: 130 SIGINT (Ctrl-C), 143 SIGTERM, 129 SIGHUP."
 )]
 pub(crate) struct Cli {

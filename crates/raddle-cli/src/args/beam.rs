@@ -24,33 +24,36 @@ Examples:
   raddle beam run MyTests.race --pa _build/test/lib/my_app/ebin
   raddle replay raddle-failure-1234abcd.json
 
-The function takes no arguments. A run fails if its process ends with another reason than normal, if nobody can go on, at
-the step limit or that of the virtual time, or if a process loops for ever without an operation. Modules have to be compiled with debug_info; they and those of OTP that they call are instrumented when they are first
-called, and kept in a cache. What is not under control (ports, real files, sockets, native functions, among others) is refused by name. A native
-function that depends on nothing but its arguments may run as it is, if --allow names it; those of crypto and zlib that are such need no
---allow, and random bytes of crypto are the same in every run.
-Elixir is found by its program in PATH, or by --pa; the ebin of each dependency needs a --pa of its own.
-`portfolio` runs several strategies in turn, and those that find more new partial orders get more runs; others can be
-joined by +. The same seed gives the same runs, whatever --jobs says.
-Time is virtual. What the program prints and logs is shown for the run that failed. With several nodes the function runs on the first one.
-With --faults nodes and connections fail without a line of the test, at moments that the strategy chooses: a node crashes (never the
-first one), two nodes lose their connection (disconnect), or cannot get it back until that is healed (partition; it always is). With restart= a node that has
-crashed comes back, and runs again what its first process was. The steps of that are in a lane of their own, `faults`.
+The function takes no arguments. A run fails if the process of the function exits abnormally, if no process can continue
+(deadlock), if a process loops forever without an operation, or if it reaches the step limit or the limit of virtual time.
 
-Exit status: 0 no run failed, 1 a run failed, 2 a mistake in arguments, or a program that cannot be controlled.")]
+Modules must be compiled with debug_info. Raddle instruments them, and the OTP modules that they call, on the first call, and
+caches the result. A call to a port, a socket, a real file or a native function ends the run with an error that names the
+function. --allow permits a native function whose result depends only on its arguments. Such functions of crypto and zlib are
+permitted by default; crypto's random bytes are the same in every run.
+
+Elixir is found through PATH or --pa; add one --pa for the ebin folder of each dependency. `portfolio` runs several
+strategies in turn, and those that find more new partial orders get more runs; join others with +. The same seed gives the
+same runs for any --jobs. Time is virtual. The output and log of the failing run are printed.
+
+With several nodes the function runs on the first one. With --faults, the strategy chooses when to inject a fault: `crash`
+stops a node other than the first, `restart` starts it again with the function of its first process, `disconnect` cuts a
+connection, and `partition` cuts it until it heals. The steps of faults have their own lane, `faults`.
+
+Exit status: 0 no run failed, 1 a run failed, 2 an error, such as an unsupported program.")]
 pub(crate) struct BeamRunArgs {
     /// The function, as in Erlang (`my_tests:race`) or in Elixir (`MyTests.race`)
     #[arg(value_name = "MODULE:FUNCTION", value_parser = function)]
     pub(crate) test: String,
     #[command(flatten)]
     pub(crate) search: SearchArgs,
-    /// A directory with .beam files; may be given more than once
+    /// A directory with .beam files; may be repeated
     #[arg(long, value_name = "DIR")]
     pub(crate) pa: Vec<PathBuf>,
-    /// A virtual node; may be given more than once
+    /// A virtual node; may be repeated
     #[arg(long, value_name = "NAME@HOST", value_parser = node)]
     pub(crate) node: Vec<String>,
-    /// Additional failure conditions; may be given more than once
+    /// Additional failure conditions; may be repeated
     #[arg(long, value_enum, value_name = "WHAT")]
     pub(crate) fail_on: Vec<FailOnArg>,
     /// A module or a function that cannot be controlled, such as a native one, and runs unmodified; may be

@@ -13,22 +13,22 @@ Examples:
   raddle bench --suite figures -s pos -s oos --runs 1e5 -o results
   raddle bench --suite ./my-programs --case queue_3
 
-A suite is a folder with a manifest NAME.toml for each program; `corpus` and `figures` are those of Raddle's repository. A
-manifest holds `about`, `source` (a C or C++ file, a lab program .rdl, or a program), `verdict` (the kinds of failure that
+A suite is a folder with a manifest NAME.toml for each program; `corpus` and `figures` are in Raddle's repository. A
+manifest has `about`, `source` (a C or C++ file, a lab program .rdl, or a program), `verdict` (the kinds of failure that
 are the bug), optionally `depth`, `idiom` and `fixed`, and a [[case]] for each size with `name` and optionally `define`,
-`arguments`, `threads`, `depth` and `published`: its name in `published.json`, whose figures are shown beside.
-The same seed gives the same numbers, but for times, whatever --jobs says.
-With -o the folder gets results.json, results.md, page.html and pictures. A bench that was interrupted goes on where it was.
+`arguments`, `threads`, `depth` and `published`, its name in `published.json`, whose numbers are printed too.
+The same seed gives the same numbers, except times, for any --jobs.
+With -o the folder gets results.json, results.md, page.html and pictures. An interrupted bench continues there.
 
-Exit status: 0 it was measured, 1 a program without its bug (--fixed) failed, 2 a mistake in arguments or files.")]
+Exit status: 0 it was measured, 1 a program without its bug (--fixed) failed, 2 an error in arguments or files.")]
 pub(crate) struct BenchArgs {
     /// The suite: corpus, figures, or a folder
     #[arg(long, value_name = "SUITE", default_value = "corpus")]
     pub(crate) suite: String,
-    /// Only this case; may be given several times
+    /// Only this case; may be repeated
     #[arg(long, value_name = "NAME")]
     pub(crate) case: Vec<String>,
-    /// The strategy, or several joined by +; may be given several times
+    /// The strategy, or several joined by +; may be repeated
     #[arg(long, short, value_name = "SPEC", default_values = ["random-walk", "pct:depth=3", "pos", "surw", "oos", "portfolio"])]
     pub(crate) strategy: Vec<String>,
     /// Runs per cell; with --trials, the maximum

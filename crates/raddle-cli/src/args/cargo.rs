@@ -25,13 +25,13 @@ pub(crate) enum CargoCommand {
 #[derive(Args)]
 #[command(next_help_heading = "What is built")]
 pub(crate) struct BuildArgs {
-    /// Only this package; may be given several times
+    /// Only this package; may be repeated
     #[arg(long, short, value_name = "SPEC")]
     pub(crate) package: Vec<String>,
     /// All packages of the workspace
     #[arg(long)]
     pub(crate) workspace: bool,
-    /// Exclude this package of the workspace; may be given several times
+    /// Exclude this package of the workspace; may be repeated
     #[arg(long, value_name = "SPEC", requires = "workspace")]
     pub(crate) exclude: Vec<String>,
     /// Features to enable, separated by commas
@@ -128,7 +128,7 @@ process of its own, again and again, until a schedule breaks it or the budget is
 The harness's own thread is not counted. Budgets for all tests or some, and tests to skip, can be kept in raddle.toml; see
 `cargo raddle init`. Documentation tests are not run.
 
-Exit status: 0 no test failed, 1 a test failed, 2 a mistake in arguments, a build that failed,
+Exit status: 0 no test failed, 1 a test failed, 2 an error in arguments, a build that failed,
 or a system that does not let tests be run."
 )]
 pub(crate) struct CargoTestArgs {
@@ -141,13 +141,13 @@ pub(crate) struct CargoTestArgs {
     /// Only the tests in all programs of the package
     #[arg(long)]
     pub(crate) bins: bool,
-    /// Only the tests in this program; may be given several times
+    /// Only the tests in this program; may be repeated
     #[arg(long, value_name = "NAME")]
     pub(crate) bin: Vec<String>,
     /// Only the integration tests, and other targets tested by default
     #[arg(long)]
     pub(crate) tests: bool,
-    /// Only this file of integration tests; may be given several times
+    /// Only this file of integration tests; may be repeated
     #[arg(long, value_name = "NAME")]
     pub(crate) test: Vec<String>,
     #[command(flatten)]
@@ -190,7 +190,7 @@ Examples:
 
 A run fails that ends in a deadlock, in a crash, or with a panic of the main thread (status 101).
 
-Exit status: 0 no run failed, 1 a run failed, 2 a mistake, a build that failed, or a program that cannot be controlled."
+Exit status: 0 no run failed, 1 a run failed, 2 an error, such as a failed build or an unsupported program."
 )]
 pub(crate) struct CargoRunArgs {
     /// The program, if the package has several

@@ -6,17 +6,17 @@ use std::path::PathBuf;
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  raddle run --strategy maple -- ./program input1   tests what is predicted, and keeps what was tested
-  raddle coverage                                   how much that is, by idiom and by search
-  raddle coverage --list --failed --own             what was tried in vain, in the application's own code
+  raddle run --strategy maple -- ./program input1   test predicted interleavings, and store them
+  raddle coverage                                   summary by idiom and by search
+  raddle coverage --list --failed --own             failed attempts in the application's own code
   raddle coverage --diff yesterday.sqlite           what only one of two stores has
-  raddle coverage --forget-stale ./program          after the program was compiled anew
+  raddle coverage --forget-stale ./program          after a new build
 
-A store holds iRoots: patterns of up to four accesses of two threads, by their places in the code (Maple, OOPSLA 2012). A place is
-known by its function, by what that consists of, and by the offset in it. So what was tested counts in later builds too, until
-the function is changed. Several processes may use a store at once; one that is damaged is set aside under another name.
+A store holds iRoots: patterns of up to four accesses of two threads, by code location (Maple, OOPSLA 2012). A location is
+identified by its function, the code of the function and the offset in it, so entries stay valid in later builds until the
+function changes. Several processes may use a store at once. A damaged store is renamed and replaced.
 
-Exit status: 0, or 2 for a mistake in arguments or files.")]
+Exit status: 0, or 2 for an error in arguments or files.")]
 pub(crate) struct CoverageArgs {
     #[command(flatten)]
     pub(crate) store: StoreArgs,

@@ -38,11 +38,10 @@ Several files, a folder, or --junit, --sarif or --github form a regression suite
 and its failure is FIXED (the run passes), FAILING (the same kind of failure), CHANGED (another kind) or an ERROR (not replayed).
 Exit status: 0 all are fixed, 1 some fail, 2 some could not be replayed.
 
---gdb begins at `main` of the recorded run, with the threads as OS threads: breakpoints, watchpoints, `info threads` and the
-stacks of all threads are as usual, and every `run` is the same run again. One thread runs at a time, and the schedule is the
-recorded one: a step that waits for another thread lets that one run. `set scheduler-locking on` and `call` of
-functions that synchronise break the run. The output of the program comes at the end.
-If the standard input is no terminal, gdb gets its commands from the arguments, and then lets the run go to its end.")]
+--gdb starts at `main` of the recorded run, with OS threads: breakpoints, watchpoints, `info threads` and the stacks of all
+threads work as usual, and every `run` is the same run again. One thread runs at a time, in the recorded order. Do not use
+`set scheduler-locking on`, or `call` functions that synchronize. The output of the program is printed at the end.
+If the standard input is not a terminal, gdb takes its commands from the arguments, then runs to the end.")]
 pub(crate) struct ReplayArgs {
     /// A failure file, or - for standard input; several files or a folder form a regression suite
     #[arg(required = true, value_name = "FILE")]
@@ -76,11 +75,10 @@ Example:
   raddle run --no-minimize --record bug.json -- ./program
   raddle minimize bug.json -o small.json && raddle replay small.json
 
-Every candidate is really run. The result fails in the same way, with the fewest switches between threads that were
-found, then with the fewest that take the turn from a thread which could have gone on, then with the fewest steps. The
-file is written whenever a smaller run was found, so that nothing is lost by stopping early.
+Every candidate is executed, and its failure is the same. Fewer thread switches come first, then fewer preemptions, then fewer
+steps. The file is written whenever a smaller run is found, so an interruption loses nothing.
 
-Exit status: 1 the smallest run was written, 2 a mistake, or a run that does not repeat.")]
+Exit status: 1 the smallest run was written, 2 an error, such as a run that does not repeat.")]
 pub(crate) struct MinimizeArgs {
     /// A failure file, or - for standard input
     pub(crate) file: String,
@@ -105,11 +103,11 @@ pub(crate) struct MinimizeArgs {
 Example:
   raddle run -- ./program; raddle explain raddle-failure-0123abcd.json
 
-The closest run that passes is the one with the fewest pairs of dependent operations in another order. The depth is that
-of PCT: how many orders of two operations make every schedule fail that keeps them. It is estimated from random schedules.
-If the time is over before everything was tried, the command prints the best answer so far, and what was not tried.
+The closest passing run has the fewest pairs of dependent operations in another order. The depth is that of PCT: the number
+of ordering constraints between two operations with which every schedule fails. It is estimated from random schedules.
+At the time limit, the command prints the best answer so far and what it did not try.
 
-Exit status: 1 the failure came again and was explained as far as possible, 2 a mistake, or a run that does not repeat.")]
+Exit status: 1 the failure came again and was explained as far as possible, 2 an error, such as a run that does not repeat.")]
 pub(crate) struct ExplainArgs {
     /// A failure file, or - for standard input
     pub(crate) file: String,

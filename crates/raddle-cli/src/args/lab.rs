@@ -30,11 +30,11 @@ Examples:
   raddle lab run abba.rdl --until-bug --record bug.json && raddle replay bug.json
 
 A strategy is a name with parameters: pct:depth=3,steps=20 or conflict:pos; see `raddle strategies`.
-The same seed gives the same numbers, whatever --jobs says.
+The same seed gives the same numbers for any --jobs.
 --exact knows random-walk, pct with a fixed depth, basic-pos and pos.
 --json prints one object for each strategy, a line each.
 
-Exit status: 0 no run failed, 1 a run failed, 2 a mistake in arguments or files.")]
+Exit status: 0 no run failed, 1 a run failed, 2 an error in arguments or files.")]
 pub(crate) struct RunArgs {
     /// The program's file, or - for standard input
     pub(crate) file: String,
@@ -77,10 +77,10 @@ first steps too.
 pub(crate) struct MicroArgs {
     /// The benchmark's file, or - for standard input (default: the published one)
     pub(crate) file: Option<String>,
-    /// Only this program; may be given several times
+    /// Only this program; may be repeated
     #[arg(long, short, value_name = "NAME")]
     pub(crate) program: Vec<String>,
-    /// The strategy; may be given several times
+    /// The strategy; may be repeated
     #[arg(long, short, value_name = "SPEC")]
     pub(crate) strategy: Vec<String>,
     /// Runs of each strategy on each program, such as 1000000 or 5e7
@@ -113,7 +113,7 @@ A litmus program has shared variables and threads without branches, of atomic ac
 Every schedule and every choice of the memory is run. The model is RC11 without load buffering, enumerated by its axioms.
 Of a folder, all files that end in .rdl are compared; the outcomes are listed where runs and model differ.
 
-Exit status: 0 no forbidden outcome was seen, 1 one was seen, 2 a mistake in arguments or files.")]
+Exit status: 0 no forbidden outcome was seen, 1 one was seen, 2 an error in arguments or files.")]
 pub(crate) struct LitmusArgs {
     /// A program's file, or a folder of them
     #[arg(required = true)]

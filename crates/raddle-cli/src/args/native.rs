@@ -17,14 +17,14 @@ Examples:
   raddle run --cflags \"-std=c11 -lm\" program.c args
 
 A C or C++ file (.c, .cc, .cpp, .cxx, .C) is compiled first, as by `raddle cc -g -O1 -pthread`, into the folder `programs` of
-the cache (see `raddle cc --help`). There it stays, so that recorded runs replay even if the source was edited since.
-The program runs as it is, if it is linked dynamically. The schedule may change where it synchronises, and where it
-touches shared memory, if it was compiled for that. Time is virtual, the standard input is empty.
-`portfolio` runs several strategies in turn, and those that find more new partial orders get more runs; others can be
-joined by +, such as pos+pct:depth=2, with equally many turns.
-The same seed gives the same runs, whatever --jobs says.
+the cache (see `raddle cc --help`). It stays there, so recorded runs replay even after the source was edited.
+A dynamically linked program runs unmodified. Threads switch where it synchronizes and, in a program with hooks, where it
+accesses shared memory. Time is virtual, and the standard input is empty.
+`portfolio` runs several strategies in turn, and those that find more new partial orders get more runs. Strategies joined by
++, such as pos+pct:depth=2, take equal turns.
+The same seed gives the same runs for any --jobs.
 
-Exit status: 0 no run failed, 1 a run failed, 2 a mistake in arguments, or a program that cannot be controlled.")]
+Exit status: 0 no run failed, 1 a run failed, 2 an error, such as an unsupported program.")]
 pub(crate) struct NativeArgs {
     #[command(flatten)]
     pub(crate) search: SearchArgs,

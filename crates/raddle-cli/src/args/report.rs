@@ -21,7 +21,7 @@ The report is made from the file alone; no program runs. With --explain the prog
 `raddle explain` but with less effort, and the closest run that passes is shown beside. Source files are put into a page if they are
 found: below this folder, below --source, and, if you recorded the run on this machine, where its program was built.
 
-Exit status: 0 the report was made, 2 a mistake in arguments or files.")]
+Exit status: 0 the report was made, 2 an error in arguments or files.")]
 pub(crate) struct ReportArgs {
     /// A failure file, or - for standard input
     pub(crate) file: String,
@@ -46,7 +46,7 @@ pub(crate) struct ReportArgs {
     /// Stop starting new runs for the explanation after this long, such as 30s or 5m
     #[arg(long, value_name = "T", default_value = "30s", value_parser = duration)]
     pub(crate) time: Duration,
-    /// A folder with source files; may be given several times
+    /// A folder with source files; may be repeated
     #[arg(long, value_name = "DIR")]
     pub(crate) source: Vec<PathBuf>,
     #[command(flatten)]
