@@ -22,7 +22,7 @@ fn main() {
             let (source, counts) = (Arc::clone(&source), counts.clone());
             thread::spawn(move || {
                 loop {
-                    let part = source.lock().expect("nobody has panicked").recv();
+                    let part = source.lock().expect("no thread has panicked").recv();
                     let Ok(part) = part else { return };
                     let mut counted = HashMap::<String, u64>::new();
                     part.into_iter().for_each(|word| *counted.entry(word).or_default() += 1);

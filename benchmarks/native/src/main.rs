@@ -93,7 +93,7 @@ fn runs(bench: &Bench) -> Vec<String> {
         bare.push((fork(short, &[]), fork(long, &[])));
         with_thread.push((fork(short, &["thread"]), fork(long, &["thread"])));
     }
-    let told = |of: &dyn Fn(&Cost) -> f64, what: &str| {
+    let reported = |of: &dyn Fn(&Cost) -> f64, what: &str| {
         let [rate, bare, with_thread] = [&times, &bare, &with_thread].map(|costs| {
             let costs: Vec<_> = costs.iter().map(|(short, long)| (of(short), of(long))).collect();
             (long - short) as f64 / difference(&costs)
@@ -105,7 +105,7 @@ fn runs(bench: &Bench) -> Vec<String> {
             rate / with_thread
         )
     };
-    vec![told(&|cost| cost.wall, "by the clock"), told(&|cost| cost.processor, "of processor time")]
+    vec![reported(&|cost| cost.wall, "by the clock"), reported(&|cost| cost.processor, "of processor time")]
 }
 
 /// Measures a computation with all its memory accesses instrumented.

@@ -79,9 +79,9 @@ fn standard_output(binary: &Binary, words: &[&str]) -> Result<Result<String, Str
 /// still open then; it is then killed.
 fn output(command: &mut Command, patience: Duration) -> std::io::Result<Option<Output>> {
     let mut process = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
-    #[expect(clippy::disallowed_methods, reason = "nobody waits for ever")]
+    #[expect(clippy::disallowed_methods, reason = "the wait has a limit")]
     let deadline = Instant::now() + patience;
-    #[expect(clippy::disallowed_methods, reason = "nobody waits for ever")]
+    #[expect(clippy::disallowed_methods, reason = "the wait has a limit")]
     let left = || deadline.saturating_duration_since(Instant::now());
     let (stdout, stderr) = (process.stdout.take(), process.stderr.take());
     let readers = reader(stdout).and_then(|stdout| Ok((stdout, reader(stderr)?)));

@@ -145,8 +145,8 @@ fn users(
 /// Returns the configuration of programs for `host`. Empty if the compiler does not print it; the build will
 /// then report the error.
 fn conditions(host: &str) -> Vec<Cfg> {
-    let told = asked(rustc().args(["--print", "cfg", "--target", host])).unwrap_or_default();
-    told.lines().filter_map(|line| line.parse().ok()).collect()
+    let reported = asked(rustc().args(["--print", "cfg", "--target", host])).unwrap_or_default();
+    reported.lines().filter_map(|line| line.parse().ok()).collect()
 }
 
 /// Returns the compiler that cargo would call.

@@ -78,7 +78,7 @@ fn root_shape(entry: &Entry) -> KeptRoot {
     let standing = entry.standing;
     KeptRoot {
         idiom: entry.idiom.number(),
-        told: in_words(entry),
+        reported: in_words(entry),
         exposed: standing.exposed,
         predicted: standing.predicted,
         failed: standing.failed,

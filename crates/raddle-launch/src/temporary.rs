@@ -52,7 +52,7 @@ impl Temporary {
     }
 }
 
-/// Removes files of this user that killed processes have left behind: those that nobody has locked.
+/// Removes files of this user that killed processes have left behind: those that no process has locked.
 fn sweep(folder: &Path, own: &Metadata) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     for entry in entries.flatten() {

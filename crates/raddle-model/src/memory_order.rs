@@ -234,11 +234,11 @@ mod tests {
         assert_eq!((access.memory_order(), access.failure_order()), (None, None));
         let all = (0..6).map(|number| MemoryOrder::of(number).expect("there are six orders"));
         for order in all.clone() {
-            let told = access.ordered(order);
-            assert_eq!((told.memory_order(), told.failure_order()), (Some(order), None));
+            let reported = access.ordered(order);
+            assert_eq!((reported.memory_order(), reported.failure_order()), (Some(order), None));
             for failure in all.clone() {
-                let told = access.exchanging(order, failure);
-                assert_eq!((told.memory_order(), told.failure_order()), (Some(order), Some(failure)));
+                let reported = access.exchanging(order, failure);
+                assert_eq!((reported.memory_order(), reported.failure_order()), (Some(order), Some(failure)));
             }
         }
     }

@@ -66,7 +66,7 @@ pub struct KeptRoot {
     /// The number of its idiom.
     pub idiom: usize,
     /// The iRoot as text.
-    pub told: String,
+    pub reported: String,
     /// True if it was seen in a run.
     pub exposed: bool,
     /// True if it was predicted.
@@ -123,7 +123,7 @@ pub fn text(shape: &Kept, width: usize) -> String {
             (false, 1) => format!("tried in vain once{}", met(1, root.met)),
             (false, times) => format!("tried in vain {times} times{}", met(times, root.met)),
         };
-        let _ = writeln!(out, "idiom {}, {state}: {}", root.idiom, root.told);
+        let _ = writeln!(out, "idiom {}, {state}: {}", root.idiom, root.reported);
     }
     out
 }

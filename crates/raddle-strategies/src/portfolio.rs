@@ -385,7 +385,7 @@ mod tests {
         let rounds = even(2, 1);
         let second = rounds.meet(&[(0, 1)], &[0]).expect("one is left");
         assert!(lanes(second).iter().all(|&lane| lane == 1));
-        assert!(rounds.meet(&[], &[1]).is_none(), "nobody is left");
+        assert!(rounds.meet(&[], &[1]).is_none(), "no thread is left");
     }
 
     #[test]

@@ -44,7 +44,7 @@ struct Object {
     targets: Vec<u32>,
     /// Per role: indices of the accesses of its threads.
     roles: Vec<(u32, Vec<u32>)>,
-    /// The latest write and the reads since. While no conflict was found, whoever knows these knows all earlier ones.
+    /// The latest write and the reads since. While no conflict was found, an event after these is after all earlier ones.
     write: Option<Access>,
     reads: Vec<Access>,
     /// True if a conflict was found that makes no object race; then `write` and `reads` are not enough.

@@ -38,7 +38,7 @@ parent() ->
     [_, Fields] = string:split(Text, ") ", trailing),
     lists:nth(2, string:lexemes(Fields, " ")).
 
-%% Nobody reads the answers that are left.
+%% The remaining answers are not read.
 ended() -> erlang:halt(0, [{flush, false}]).
 
 broken(Why) -> ["internal error: the process that executes the runs has ended: ", text(Why)].

@@ -21,7 +21,7 @@ static void *work(void *way) {
     return NULL;
 }
 
-// Waits for what nobody writes, though not for ever.
+// Waits for a value that no thread writes, for a limited time.
 static void *wait(void *argument) {
     for (long reads = 0; !plain && reads < 10000000; reads++) __asm__ volatile("" ::: "memory");
     return argument;

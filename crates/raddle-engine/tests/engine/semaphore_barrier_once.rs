@@ -146,13 +146,16 @@ fn an_initialisation_runs_once_and_the_others_wait_for_its_end() {
     every_schedule(Config::default(), &mut program, |program, engine| {
         let run = engine.summary();
         assert_eq!(*run.verdict, Verdict::Passed);
-        let told = program.replies.iter().filter(|(_, reply)| *reply == Reply::RunOnce);
-        let told: Vec<ThreadId> = told.map(|reply| reply.0).collect();
-        assert_eq!(told.len(), 1);
-        runners.insert(told[0]);
+        let reported = program.replies.iter().filter(|(_, reply)| *reply == Reply::RunOnce);
+        let reported: Vec<ThreadId> = reported.map(|reply| reply.0).collect();
+        assert_eq!(reported.len(), 1);
+        runners.insert(reported[0]);
         let events = &run.trace.events;
         let end = events.iter().position(|e| e.operation.kind == Kind::OnceEnd).expect("it ends");
-        assert!(events[..end].iter().all(|event| event.thread == told[0]), "no thread passes before the end");
+        assert!(
+            events[..end].iter().all(|event| event.thread == reported[0]),
+            "no thread passes before the end"
+        );
     });
     assert!(!is_thorough() || runners.len() == 3, "{runners:?}");
 }

@@ -469,7 +469,7 @@ fn the_step_limit_is_a_failure_only_if_every_runnable_thread_spins() {
         ([&spinner[..], &spinner[..]], [&spinner[..], &short[..]], [&spinner[..], &long[..]]);
     for order in [[0, 1], [1, 0]] {
         assert_eq!(under(config(8), &both, &order).0, stuck(&[0, 1]), "no thread sets the flag");
-        assert_eq!(under(config(8), &alone, &order).0, stuck(&[0]), "whoever else there was has ended");
+        assert_eq!(under(config(8), &alone, &order).0, stuck(&[0]), "all other threads have ended");
         let (verdict, ..) = under(config(8), &working, &order);
         assert_eq!(verdict, Verdict::Inconclusive { limit: LIMIT }, "the other thread makes progress");
         let mut strict = config(8);

@@ -25,10 +25,10 @@ impl<'a> Definition<'a> {
         for event in events {
             // The two halves of a wait have one reply.
             let waits = event.operation.kind == Kind::ConditionWait;
-            let told = if waits { None } else { of_thread[event.thread.index()].pop_front() };
-            replies.push(told.map(|(reply, _)| reply));
+            let reported = if waits { None } else { of_thread[event.thread.index()].pop_front() };
+            replies.push(reported.map(|(reply, _)| reply));
             let exchange = event.operation.failure_order().is_some();
-            failed.push(exchange && told.is_some_and(|(_, failed)| failed));
+            failed.push(exchange && reported.is_some_and(|(_, failed)| failed));
         }
         let mut definition = Definition { events, replies, failed, before: Vec::new() };
         definition.close();

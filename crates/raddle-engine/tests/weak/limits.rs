@@ -49,7 +49,7 @@ fn old_messages_are_dropped_and_the_run_tells_if_one_was_missed() {
     let mut many = Atomics::new(&[&stores(500), &[Load(X, Relaxed)]]);
     let engine = once_under(config(MemoryModel::Weak), &mut many, &mut last, 0);
     assert_eq!((&*many.read[1], engine.summary().forgot_writes), (&[500][..], true));
-    // Whoever cannot read the old ones anyway misses nothing.
+    // A thread that cannot read the old values anyway misses nothing.
     let mut writer = vec![Lock];
     writer.extend(stores(500));
     writer.push(Unlock);

@@ -1,4 +1,4 @@
-//! The outcomes of small programs. Under Miri only some schedules are run, so that nothing can be told.
+//! The outcomes of small programs. Under Miri only some schedules are run, so the outcomes are not compared.
 
 use crate::program::{Act, Atomics, allows, config, outcomes};
 use Act::{Add, Await, Exchange, Fence, Load, Lock, Read, Store, Unlock, Write};

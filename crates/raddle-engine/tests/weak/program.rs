@@ -21,7 +21,7 @@ pub(crate) enum Act {
     Unlock,
     /// Loads until the value is not 0.
     Await(u32, MemoryOrder),
-    /// Writes the memory of an atomic while nobody else uses it.
+    /// Writes the memory of an atomic while no other thread uses it.
     Assign(u32, u128),
 }
 

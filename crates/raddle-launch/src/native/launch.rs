@@ -61,15 +61,15 @@ pub(super) fn send(mut stream: &UnixStream, messages: &[impl Serialize]) -> Resu
         bytes.extend(u32::try_from(text.len()).context("a message is too long")?.to_le_bytes());
         bytes.extend(text);
     }
-    stream.write_all(&bytes).context("nobody listens any more")
+    stream.write_all(&bytes).context("the server has ended")
 }
 
 /// Waits for an answer.
 pub(super) fn receive(stream: &mut impl Read) -> Result<Answer> {
     let mut length = [0; 4];
-    read_all(stream, &mut length).context("nobody answers any more")?;
+    read_all(stream, &mut length).context("the server has ended")?;
     let mut text = vec![0; u32::from_le_bytes(length) as usize];
-    read_all(stream, &mut text).context("nobody answers any more")?;
+    read_all(stream, &mut text).context("the server has ended")?;
     serde_json::from_slice(&text).context("an answer of the native runtime cannot be read")
 }
 

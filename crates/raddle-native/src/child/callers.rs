@@ -48,7 +48,7 @@ pub(crate) fn set_modules(modules: &'static Modules) {
 
 /// Returns the same as [`of_program`], inside `runtime::with` too.
 pub(super) fn of_program_here(place: usize, top: usize) -> usize {
-    // SAFETY: `set_modules` takes a reference that lives forever, and nobody writes to it.
+    // SAFETY: `set_modules` takes a reference that lives forever, and is never written.
     match unsafe { MODULES.load(Ordering::Relaxed).as_ref() } {
         Some(modules) => of_program(modules, place, top),
         None => place + 1,

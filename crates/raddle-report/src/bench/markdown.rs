@@ -54,7 +54,7 @@ fn main_table(out: &mut String, bench: &Bench) {
     row(out, "**geometric mean**", bench.strategies.iter().map(mean));
     let found = |strategy: &String| format!("{} of {}", bench.found(strategy), bench.cases.len());
     row(out, "**found**", bench.strategies.iter().map(found));
-    row(out, "**nobody better**", bench.strategies.iter().map(|strategy| bench.wins(strategy).to_string()));
+    row(out, "**best or equal**", bench.strategies.iter().map(|strategy| bench.wins(strategy).to_string()));
 }
 
 /// Returns the number in a cell of the table.
@@ -196,6 +196,6 @@ mod tests {
         let text = markdown(&sample());
         assert!(text.contains("| a | 0.2500 (0.2500) | 0.6400 (0.5000) |"), "{text}");
         assert!(!text.contains("| b | 0.2500"), "{text}");
-        assert!(text.contains("| **nobody better** | 0 | 1 |"), "{text}");
+        assert!(text.contains("| **best or equal** | 0 | 1 |"), "{text}");
     }
 }

@@ -59,7 +59,7 @@ fn table(out: &mut String, bench: &Bench) {
     for strategy in &bench.strategies {
         let _ = write!(out, "<td>{}</td>", bench.mean(strategy).map_or_else(String::new, text::share));
     }
-    out.push_str("</tr>\n<tr><td><b>nobody better</b></td>");
+    out.push_str("</tr>\n<tr><td><b>best or equal</b></td>");
     for strategy in &bench.strategies {
         let _ = write!(out, "<td>{}</td>", bench.wins(strategy));
     }
@@ -76,6 +76,10 @@ mod tests {
         let page = page(&sample());
         assert!(page.contains("<td>0.2500 <span>(0.2500)</span></td><td class=\"best\">0.6400"), "{page}");
         assert!(page.contains("It &lt;breaks&gt;."), "what a manifest says is text, not tags");
-        assert_eq!(page.matches("class=\"best\"").count(), 1, "nobody is best where nobody found anything");
+        assert_eq!(
+            page.matches("class=\"best\"").count(),
+            1,
+            "no strategy is best where none found anything"
+        );
     }
 }

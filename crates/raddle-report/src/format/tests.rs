@@ -370,28 +370,28 @@ fn values_are_told_in_all_formats() {
         Failure::Assertion { thread: ThreadId(0), location: LocationId(0), message: "it is wrong".into() };
     file.verdict = Verdict::Failed { failure };
     let report = FailureReport::of(&file);
-    let told = ["write m.part = -1", "update n null -> 0x10", "update n = 0x10, unchanged"];
+    let reported = ["write m.part = -1", "update n null -> 0x10", "update n = 0x10, unchanged"];
     let full = Terminal { full: true, ..Terminal::default() };
     for shown in [text(&report, full), junit(&report).replace("&gt;", ">")] {
-        assert!(told.iter().all(|told| shown.contains(told)), "{shown}");
+        assert!(reported.iter().all(|reported| shown.contains(reported)), "{shown}");
     }
     let events = &parsed(&json(&report))["run"]["events"];
     let values = serde_json::json!([{ "name": "n", "read": "null", "written": "0x10" }]);
-    assert_eq!((&events[1]["values"], &events[1]["statement"]), (&values, &told[1].into()));
+    assert_eq!((&events[1]["values"], &events[1]["statement"]), (&values, &reported[1].into()));
     let sarif = parsed(&sarif(&report));
     let steps = &sarif["runs"][0]["results"][0]["codeFlows"][0]["threadFlows"][0]["locations"];
     assert_eq!(steps[0]["state"]["m.part"]["text"], "-1", "{steps}");
-    assert_eq!(steps[1]["location"]["message"]["text"], format!("A: {}", told[1]));
+    assert_eq!(steps[1]["location"]["message"]["text"], format!("A: {}", reported[1]));
     let perfetto = parsed(&perfetto(&report));
     let slices = perfetto["traceEvents"].as_array().expect("a list");
     let slices: Vec<&Value> = slices.iter().filter(|event| event["ph"] == "X").collect();
     assert_eq!(
         (&slices[1]["name"], &slices[1]["args"]["values"]),
-        (&told[1].into(), &"n null -> 0x10".into())
+        (&reported[1].into(), &"n null -> 0x10".into())
     );
     file.values.from = 2;
-    let told = text(&FailureReport::of(&file), Terminal::default());
-    assert!(told.contains("What steps before step 3 read and wrote was not kept"), "{told}");
+    let reported = text(&FailureReport::of(&file), Terminal::default());
+    assert!(reported.contains("What steps before step 3 read and wrote was not kept"), "{reported}");
     let page = html(&report);
     assert!(page.contains(r#"[2,[["n","= 0x10, unchanged"]]]"#), "{page}");
 }

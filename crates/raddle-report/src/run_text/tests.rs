@@ -206,16 +206,20 @@ fn library_frames_and_addresses_are_shown_only_on_demand() {
     file.locations.push("poll at <tokio-1.0>/x.rs:3".into());
     file.steps[1].operation.location = LocationId(file.locations.len() as u32 - 1);
     let file = failed(file, assertion("no"));
-    let told = |full, all_frames| {
+    let reported = |full, all_frames| {
         run(&file, RunContext::default(), Terminal { full, all_frames, ..Terminal::default() })
     };
     assert!(
-        told(false, false).contains("   1  write memory #0 at lib.rs:7\n\n1 step is hidden"),
+        reported(false, false).contains("   1  write memory #0 at lib.rs:7\n\n1 step is hidden"),
         "{}",
-        told(false, false)
+        reported(false, false)
     );
-    assert!(told(false, true).contains(" at <std>/atomic.rs:3 < lib.rs:7\n"), "{}", told(false, true));
-    let full = told(true, false);
+    assert!(
+        reported(false, true).contains(" at <std>/atomic.rs:3 < lib.rs:7\n"),
+        "{}",
+        reported(false, true)
+    );
+    let full = reported(true, false);
     assert!(full.contains("   1  write 0x7fffb0000be0 at lib.rs:7 in store\n"), "{full}");
     assert!(full.contains("   2  read 0x7fffb0000be0 at <tokio-1.0>/x.rs:3\n"), "{full}");
 }
@@ -223,12 +227,12 @@ fn library_frames_and_addresses_are_shown_only_on_demand() {
 #[test]
 fn a_guard_ends_at_the_location_where_it_began() {
     let mut file = tests::run(&["A"], &[(0, Kind::Lock, &[0]), (0, Kind::Unlock, &[0])]);
-    let told = steps(&file, Terminal::default());
-    assert!(told.ends_with("   2  unlock m, locked at src/t.rs:1:5\n"), "{told}");
+    let reported = steps(&file, Terminal::default());
+    assert!(reported.ends_with("   2  unlock m, locked at src/t.rs:1:5\n"), "{reported}");
     file.locations.push("src/t.rs:9:5".into());
     file.steps[1].operation.location = LocationId(1);
-    let told = steps(&file, Terminal::default());
-    assert!(told.ends_with("   2  unlock m at src/t.rs:9:5\n"), "{told}");
+    let reported = steps(&file, Terminal::default());
+    assert!(reported.ends_with("   2  unlock m at src/t.rs:9:5\n"), "{reported}");
 }
 
 #[test]
@@ -241,8 +245,11 @@ fn values_are_shown_in_place_of_objects() {
         Value { step: 0, cell: 0, read: Some(1), written: None },
         Value { step: 1, cell: 0, read: None, written: Some(2) },
     ];
-    let told = steps(&file, Terminal::default());
-    assert_eq!(rows(&told)[1..], ["   1  read x = 1 at src/t.rs:1:5", "   2  write x = 2 at src/t.rs:1:5"]);
+    let reported = steps(&file, Terminal::default());
+    assert_eq!(
+        rows(&reported)[1..],
+        ["   1  read x = 1 at src/t.rs:1:5", "   2  write x = 2 at src/t.rs:1:5"]
+    );
 }
 
 #[test]
@@ -252,9 +259,9 @@ fn the_steps_of_a_harness_are_left_out() {
         &[(0, Kind::Spawn, &[]), (1, Kind::Read, &[0]), (0, Kind::Join, &[1]), (1, Kind::Read, &[0])],
     );
     file.environment.test = Some("a_test".into());
-    let told = steps(&file, Terminal::default());
+    let reported = steps(&file, Terminal::default());
     assert_eq!(
-        told, "step  test\n   2  read m at src/t.rs:2:5\n   4  read m at src/t.rs:2:5\n",
+        reported, "step  test\n   2  read m at src/t.rs:2:5\n   4  read m at src/t.rs:2:5\n",
         "nothing is said to be left out"
     );
 }
@@ -269,8 +276,11 @@ fn of_a_long_run_the_steps_around_switches_are_shown() {
     };
     file.steps = (0..120).map(step).collect();
     let numbers = |file: &TraceFile, terminal| -> Vec<String> {
-        let told = steps(file, terminal);
-        rows(&told)[1..].iter().map(|row| row.trim().split("  ").next().unwrap_or("").to_owned()).collect()
+        let reported = steps(file, terminal);
+        rows(&reported)[1..]
+            .iter()
+            .map(|row| row.trim().split("  ").next().unwrap_or("").to_owned())
+            .collect()
     };
     let many = Terminal { most: 120, ..Terminal::default() };
     assert_eq!(numbers(&file, many).len(), 120, "all steps if they are few enough");

@@ -54,7 +54,7 @@ pub(crate) fn cycle(waits: &[Wait<'_>]) -> Vec<usize> {
 }
 
 /// Returns the word that a thread waits on by a futex, who changed it last and where, as far as instrumented code did: often
-/// whoever has the lock. Others that wait on the same word have at most said so in it.
+/// the thread that has the lock. Others that wait on the same word have at most marked it as contended.
 pub(crate) fn changer(
     file: &TraceFile,
     blocked: &[Blocked],

@@ -14,10 +14,7 @@ use std::path::{Path, PathBuf};
 /// Returns a browser, or `None` if there is none and it is not required.
 fn browser(name: &str) -> Option<(Browser, PathBuf)> {
     let Some(program) = browser::find() else {
-        #[expect(
-            clippy::disallowed_methods,
-            reason = "whoever runs the test says whether it may be passed over"
-        )]
+        #[expect(clippy::disallowed_methods, reason = "the environment says whether the test may be skipped")]
         let wanted = ["RADDLE_BROWSER", "CI"].iter().any(|name| std::env::var(name).is_ok());
         assert!(!wanted, "no Chromium on this machine; tools/install.sh installs it");
         let words =
@@ -191,8 +188,8 @@ fn the_idiom_of_a_failure_is_marked() {
         json!([["B", "1"], ["A", "2"], ["C", "3"]]),
         "where it is another order"
     );
-    let told = "document.getElementById('idiom').innerText.startsWith('Maple\\'s idiom 2: A=>B=>C.')";
-    assert_eq!(browser.ask(told), true);
+    let reported = "document.getElementById('idiom').innerText.startsWith('Maple\\'s idiom 2: A=>B=>C.')";
+    assert_eq!(browser.ask(reported), true);
     browser.ask("document.querySelectorAll('#idiom button')[1].click()");
     assert_eq!(browser.ask("document.querySelector('.run .row.now').dataset.step"), "2");
     // A failure without an idiom has no such line.
@@ -217,23 +214,27 @@ fn values_are_shown_with_the_steps() {
         )
     };
     let write = "write x.<i>low</i> = 1";
-    let told = browser.ask(&cells(0));
-    let told: Vec<&str> = told.as_array().expect("a list").iter().filter_map(|told| told.as_str()).collect();
+    let reported = browser.ask(&cells(0));
+    let reported: Vec<&str> =
+        reported.as_array().expect("a list").iter().filter_map(|reported| reported.as_str()).collect();
     // A narrow lane has room for the value, and for a part of the name.
-    for (told, [begin, end]) in
-        told.iter().zip([["read x.", " = 0"], ["read x.", " = 0"], ["write x.", " = 1"]])
+    for (reported, [begin, end]) in
+        reported.iter().zip([["read x.", " = 0"], ["read x.", " = 0"], ["write x.", " = 1"]])
     {
-        assert!(told.starts_with(begin) && told.ends_with(end), "{told}");
+        assert!(reported.starts_with(begin) && reported.ends_with(end), "{reported}");
     }
-    assert_eq!(told.len(), 4);
+    assert_eq!(reported.len(), 4);
     let cut = "[...document.querySelectorAll('.cell')].filter((cell) => cell.scrollWidth > cell.clientWidth).length";
-    assert_eq!(browser.ask(cut), 0, "nothing is cut off: {told:?}");
+    assert_eq!(browser.ask(cut), 0, "nothing is cut off: {reported:?}");
     let title = browser.ask("document.querySelectorAll('.cell')[3].title");
     assert!(title.as_str().is_some_and(|title| title.contains(&format!("A: {write}\n"))), "{title}");
     assert_eq!(browser.ask(&cells(1)), json!(["read x", "write x", "read x", "write x"]));
     browser.press("End");
-    let told = browser.ask("document.getElementById('current').textContent");
-    assert!(told.as_str().is_some_and(|told| told.contains(&format!("A does “{write}”"))), "{told}");
+    let reported = browser.ask("document.getElementById('current').textContent");
+    assert!(
+        reported.as_str().is_some_and(|reported| reported.contains(&format!("A does “{write}”"))),
+        "{reported}"
+    );
     assert_eq!(browser.ask("document.querySelectorAll('.cell i').length"), 0, "names are text");
     assert_eq!(browser.complaints(), [""; 0]);
 }

@@ -167,7 +167,7 @@ fn nothing_is_swapped_with_steps_after_a_timeout() {
 
 #[test]
 fn a_barrier_with_too_many_users_is_searched_in_full() {
-    // Whoever needs it twice is stuck if the others pass together. The main thread destroys it at the end, as C programs do.
+    // A thread that needs it twice is stuck if the others pass together. The main thread destroys it at the end, as C programs do.
     let arrive = Act::With(Kind::Barrier, 0, 0);
     let main = [1, 2, 3].map(Act::Spawn).into_iter().chain([1, 2, 3].map(Act::Join));
     let main: Vec<Act> = main.chain([Act::On(Kind::Destroy, 0)]).collect();

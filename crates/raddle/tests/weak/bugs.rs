@@ -55,7 +55,7 @@ fn message_passing_without_acquire() {
     found(true, || pass_message(Release, Relaxed), || pass_message(Release, Acquire));
 }
 
-/// Two flags; whoever sees that of the other unset enters.
+/// Two flags; a thread that sees the other's unset enters.
 fn dekker(order: [Ordering; 2]) {
     let flags = Arc::new([AtomicBool::new(false), AtomicBool::new(false)]);
     let inside = Arc::new(AtomicU32::new(0));
@@ -208,7 +208,7 @@ fn treiber_stack_with_relaxed_push() {
     found(true, || treiber(Relaxed), || treiber(Release));
 }
 
-/// A reference count of two; whoever drops the last reference destroys the value.
+/// A reference count of two; the thread that drops the last reference destroys the value.
 fn reference_count(drop: Ordering, last: Option<Ordering>) {
     struct Counted(AtomicU32, UnsafeCell<u32>, Ordering, Option<Ordering>);
     // SAFETY: only one thread runs at a time; accesses to the cell that nothing orders fail the check.

@@ -121,7 +121,7 @@ fn outcomes(program: Program) -> BTreeSet<String> {
         for (register, value) in handles.into_iter().flat_map(|handle| handle.join().unwrap()) {
             registers[register] = value;
         }
-        // Whoever has joined all writers reads the newest values.
+        // A thread that has joined all writers reads the newest values.
         let last = atomics.iter().map(|atomic| atomic.load(Ordering::Relaxed));
         let values = registers.into_iter().chain(last);
         let names = program.registers.iter().chain(&program.atomics);

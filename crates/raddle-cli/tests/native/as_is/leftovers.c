@@ -20,7 +20,7 @@ int main(void) {
     if (fork() == 0) {
         setsid();
         if (fork() == 0) {
-            // It does not stay for ever if nobody ends it.
+            // It does not stay for ever if nothing ends it.
             alarm(60);
             for (;;) pause();
         }

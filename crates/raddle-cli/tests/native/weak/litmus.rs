@@ -79,7 +79,7 @@ fn translate(name: &str, text: &str) -> String {
         writeln!(head, "static long {name}_{register};").expect("text grows");
     }
     let format: Vec<String> = registers.iter().chain(&atomics).map(|name| format!("{name}=%ld")).collect();
-    // Whoever has joined all writers reads the newest values.
+    // A thread that has joined all writers reads the newest values.
     let load = |atomic: &&str| format!("atomic_load_explicit(&{name}_{atomic}, memory_order_relaxed)");
     let registers = registers.iter().map(|register| format!("{name}_{register}"));
     let values: Vec<String> = registers.chain(atomics.iter().map(load)).collect();

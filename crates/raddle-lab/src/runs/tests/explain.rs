@@ -134,8 +134,8 @@ fn compare(name: &str, file: &TraceFile, most: usize, wrong: &mut Wrong) {
     for run in found {
         let machine = compile(&file.program, &file.parameters).unwrap();
         let effort = Effort { executions: 100_000, samples: 50, depth: false, near: false };
-        let told = explain(&run, effort, &mut |_| true, &mut Lab::new(machine, &run)).unwrap();
-        let again = told.run.as_ref().unwrap();
+        let explanation = explain(&run, effort, &mut |_| true, &mut Lab::new(machine, &run)).unwrap();
+        let again = explanation.run.as_ref().unwrap();
         assert_eq!(Symptom::of(again), Symptom::of(&run), "{name}");
         wrong.compared += 1;
         let order: Vec<&str> =
@@ -147,26 +147,28 @@ fn compare(name: &str, file: &TraceFile, most: usize, wrong: &mut Wrong) {
             .map(|[order]| order)
             .collect();
         wrong.single += usize::from(!singles.is_empty());
-        if let Some(other) = &told.passing {
+        if let Some(other) = &explanation.passing {
             let steps: Vec<_> =
                 other.steps.iter().map(|step| (step.thread, step.operation.location.0)).collect();
             assert!(passing.contains(&steps), "{name}: the passing run is not a run of the program");
             let key = |step: usize| {
-                let with = TraceFile { steps: told.steps[..=step].to_vec(), ..again.clone() };
+                let with = TraceFile { steps: explanation.steps[..=step].to_vec(), ..again.clone() };
                 keys(&with).pop().unwrap()
             };
             let orders: BTreeSet<Order> =
-                told.swapped.iter().map(|pair| (key(pair.first), key(pair.second))).collect();
+                explanation.swapped.iter().map(|pair| (key(pair.first), key(pair.second))).collect();
             let real: BTreeSet<Order> = reversed(again, other).into_iter().collect();
             if orders != real {
                 wrong.untrue.push(format!("{name}: reported {orders:?} instead of {real:?}, of {order:?}"));
             }
         }
-        match told.swapped.len() {
+        match explanation.swapped.len() {
             1 if singles.is_empty() => wrong.untrue.push(format!("{name}: no single pair: {order:?}")),
             1 => {}
             _ if !singles.is_empty() => {
-                wrong.missed.push(format!("{name}: {singles:?}\n  of {order:?}\n  {:?}", told.swapped));
+                wrong
+                    .missed
+                    .push(format!("{name}: {singles:?}\n  of {order:?}\n  {:?}", explanation.swapped));
             }
             _ => {}
         }
@@ -194,7 +196,7 @@ fn own(run: &TraceFile) -> Vec<Own> {
 fn depth(name: &str, run: &TraceFile, runs: &[TraceFile], wrong: &mut Wrong) {
     let machine = compile(&run.program, &run.parameters).unwrap();
     let effort = Effort { executions: 100_000, samples: 100, depth: true, near: false };
-    let told = explain(run, effort, &mut |_| true, &mut Lab::new(machine, run)).unwrap();
+    let explanation = explain(run, effort, &mut |_| true, &mut Lab::new(machine, run)).unwrap();
     let steps: Vec<Vec<Own>> = runs.iter().map(own).collect();
     let symptom = Symptom::of(run);
     let is_same: Vec<bool> = runs.iter().map(|other| Symptom::of(other) == symptom).collect();
@@ -210,14 +212,14 @@ fn depth(name: &str, run: &TraceFile, runs: &[TraceFile], wrong: &mut Wrong) {
             |index: usize| orders.iter().all(|&(one, two)| keeps(&steps[index], &runs[index], one, two));
         (0..runs.len()).all(|index| is_same[index] || !kept(index))
     };
-    let all = TraceFile { steps: told.steps.clone(), ..run.clone() };
+    let all = TraceFile { steps: explanation.steps.clone(), ..run.clone() };
     let places = own(&all);
     let orders: Vec<_> =
-        told.constraints.iter().map(|pair| (places[pair.first], places[pair.second])).collect();
-    if told.always != is_enough(&[]) || (!orders.is_empty() && !is_enough(&orders)) {
+        explanation.constraints.iter().map(|pair| (places[pair.first], places[pair.second])).collect();
+    if explanation.always != is_enough(&[]) || (!orders.is_empty() && !is_enough(&orders)) {
         wrong.not_enough.push(format!("{name}: {orders:?} are not enough"));
     }
-    if !told.smallest || orders.len() < 2 {
+    if !explanation.smallest || orders.len() < 2 {
         return;
     }
     for (second, later) in run.steps.iter().enumerate() {
@@ -319,10 +321,11 @@ fn the_reason_of_a_lost_update_and_of_a_deadlock_is_found_near_the_failure() {
         let machine = compile(&file.program, &file.parameters).unwrap();
         let mut lab = Lab::new(machine, &found);
         let effort = Effort::after_a_failure(found.steps.len());
-        let told = explain(&found, effort, &mut |_| true, &mut lab).expect("the failure occurs again");
-        assert!(told.executions < 150, "{name}: {} runs", told.executions);
-        let run = told.run.as_ref().expect("it was made again");
-        let reason = raddle_explain::reason(run, &told).unwrap_or_else(|| panic!("{name} has a reason"));
+        let explanation = explain(&found, effort, &mut |_| true, &mut lab).expect("the failure occurs again");
+        assert!(explanation.executions < 150, "{name}: {} runs", explanation.executions);
+        let run = explanation.run.as_ref().expect("it was made again");
+        let reason =
+            raddle_explain::reason(run, &explanation).unwrap_or_else(|| panic!("{name} has a reason"));
         assert_eq!((reason.kind.as_deref(), reason.depth), (Some(kind), Some(2)), "{name}");
         assert!(reason.why.join(" ").contains(sentence), "{:?}", reason.why);
         // A deadlock has at most one wait for each thread beside its steps.
