@@ -27,6 +27,8 @@
 //! commute. At a node for which there was no room POS chooses too, among the threads that are not
 //! asleep, and there is no estimate any more. A run in which every enabled thread is asleep is finished by
 //! POS, not cut off.
+//! Known fault: in 1 of 1,000 generated programs, one with a failing operation and a drawn number, the result depends
+//! on the seed: with some, 2 of 111 partial orders are neither counted nor sampled (`tools/exact.sh 1 20261119 287`).
 
 use crate::catalogue::{Build, Capabilities, Entry, Family, parameter};
 use crate::dpor::was_ended;
