@@ -15,7 +15,7 @@ use measure::{Bench, Cost, best, difference};
 fn main() {
     let rounds = std::env::args().nth(1).map_or(5, |text| text.parse().expect("the rounds are a number"));
     let bench = Bench::new(rounds);
-    for part in [switches, runs, instrumented, pigz] {
+    for part in [switches, runs, resets, instrumented, pigz] {
         part(&bench).iter().for_each(|line| println!("{line}"));
     }
 }
@@ -72,7 +72,7 @@ fn switches(bench: &Bench) -> Vec<String> {
     ]
 }
 
-/// Measures runs of a tiny program.
+/// Measures runs of a tiny program, each in a forked process.
 fn runs(bench: &Bench) -> Vec<String> {
     /// The anonymous memory that the server of a tiny program has written, in KiB, from its /proc/PID/status.
     const WRITTEN: &str = "256";
@@ -81,7 +81,7 @@ fn runs(bench: &Bench) -> Vec<String> {
     let run = |runs: u64| {
         let runs = runs.to_string();
         let words = ["run", "--jobs", "1", "--strategy", "random-walk", "--races", "off", "--runs", &runs];
-        bench.raddle(&[&words[..], &["--", &tiny]].concat())
+        bench.raddle(&[&words[..], &["--isolation", "fork", "--", &tiny]].concat())
     };
     let fork = |times: u64, more: &[&str]| {
         bench.time(&forks, &[&[times.to_string().as_str(), WRITTEN], more].concat())
@@ -106,6 +106,36 @@ fn runs(bench: &Bench) -> Vec<String> {
         )
     };
     vec![reported(&|cost| cost.wall, "by the clock"), reported(&|cost| cost.processor, "of processor time")]
+}
+
+/// Measures runs without a fork, of a tiny program and of one with much memory.
+fn resets(bench: &Bench) -> Vec<String> {
+    let forks = bench.compile("forks", &["-O2"]);
+    let measure = |name: &str, written: &str, runs: [u64; 2], times: [u64; 2], wanted: f64| {
+        let program = bench.compile(name, &["-O2"]);
+        let run = |runs: u64| {
+            let runs = runs.to_string();
+            let words =
+                ["run", "--jobs", "1", "--strategy", "random-walk", "--races", "off", "--runs", &runs];
+            bench.raddle(&[&words[..], &["--isolation", "reset", "--", &program]].concat()).wall
+        };
+        let fork = |times: u64| bench.time(&forks, &[times.to_string().as_str(), written]).wall;
+        let [mut ours, mut bare] = [const { Vec::new() }; 2];
+        for _ in 0..bench.rounds {
+            ours.push((run(runs[0]), run(runs[1])));
+            bare.push((fork(times[0]), fork(times[1])));
+        }
+        let ours = (runs[1] - runs[0]) as f64 / difference(&ours);
+        let bare = (times[1] - times[0]) as f64 / difference(&bare);
+        format!(
+            "runs per second without a fork, {name}: {ours:.0}; fork, exit and wait: {bare:.0} ({:.1}, wanted: {wanted})",
+            ours / bare
+        )
+    };
+    vec![
+        measure("tiny", "256", [1_000, 21_000], [100, 1_600], 5.0),
+        measure("touched", "65536", [1_000, 11_000], [10, 110], 50.0),
+    ]
 }
 
 /// Measures a computation with all its memory accesses instrumented.

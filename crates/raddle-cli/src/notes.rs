@@ -35,6 +35,14 @@ pub(crate) fn exit_statuses(tally: &Tally) -> Option<String> {
     ))
 }
 
+/// Returns a note if a run without a fork differed from the same run with one.
+pub(crate) fn reset_difference(tally: &Tally) -> Option<String> {
+    let what = tally.reset_difference.as_ref()?;
+    Some(format!(
+        "internal error: a run without a fork had another {what} than the same run in a forked process; later runs were forked, and          --isolation fork forks all of them"
+    ))
+}
+
 /// Returns a note if no run of a search with these settings failed, and weak memory could have let one fail.
 pub(crate) fn unexplored_memory(tally: &Tally, settings: Settings) -> Option<String> {
     let is_unexplored = tally.has_weak_orders

@@ -126,6 +126,7 @@ fn made(mut ran: Box<RunResult>) -> FinishedRun<Box<RunResult>> {
         exposed: ran.exposed.clone(),
         profiling_error: ran.profiling_error.take(),
         discovered: std::mem::take(&mut ran.discovered),
+        reset_difference: ran.reset_difference.take(),
         forgot_writes: ran.forgot_writes,
         has_weak_orders: ran.has_weak_orders,
         interrupts: ran.has_interrupts,
@@ -140,6 +141,7 @@ fn made(mut ran: Box<RunResult>) -> FinishedRun<Box<RunResult>> {
         idle_timeouts: ran.idle_timeouts,
         cut_off: ran.cut_off,
         weak_memory: ran.weak_memory,
+        forked: ran.forked,
         details: (details != Details::default()).then(|| Box::new(details)),
     };
     FinishedRun { run, failure: ran.trace.is_some().then_some(ran) }

@@ -47,6 +47,17 @@ pub enum Threads {
     Os,
 }
 
+/// The way in which a run is kept from affecting later ones.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Isolation {
+    /// Every run is a forked process.
+    #[default]
+    Fork,
+    /// A process executes many runs, and undoes what each has changed. Runs that cannot be undone end it.
+    Reset,
+}
+
 /// The settings of all runs.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Setup {
@@ -60,6 +71,9 @@ pub struct Setup {
     pub points: Points,
     /// The implementation of threads.
     pub threads: Threads,
+    /// The isolation of runs of strategies. Others are forked.
+    #[serde(default)]
+    pub isolation: Isolation,
     /// The timeout of a run, in milliseconds.
     pub patience_ms: u64,
     /// A file with the expected standard output of every run.
@@ -99,6 +113,7 @@ impl Setup {
             settings,
             points: Points::default(),
             threads: Threads::default(),
+            isolation: Isolation::default(),
             patience_ms,
             expected: None,
             fail_on_exit: false,
@@ -321,6 +336,13 @@ pub struct RunResult {
     /// True if it was under weak memory.
     #[serde(skip_serializing_if = "is_default")]
     pub weak_memory: bool,
+    /// True if a process was forked for it.
+    #[serde(skip_serializing_if = "is_default")]
+    pub forked: bool,
+    /// The difference from the same run in a forked process, if it was not forked, was checked and differed. This is
+    /// an internal error; the results are those of the forked run.
+    #[serde(skip_serializing_if = "is_default")]
+    pub reset_difference: Option<String>,
     /// The exit status of the program, if it exited.
     #[serde(skip_serializing_if = "is_default")]
     pub status: Option<i32>,

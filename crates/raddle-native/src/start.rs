@@ -10,7 +10,7 @@ use crate::arguments;
 use crate::child::interpose::{robust, stdio, stream, subprocess, syscall};
 use crate::child::stack::{self, Extent};
 use crate::child::{
-    control, crash, delay, fiber, loss, results, runtime, scheduling, streams, switching, trap,
+    control, crash, delay, fiber, loss, resident, results, runtime, scheduling, streams, switching, trap,
 };
 use crate::platform::{raw, real};
 use crate::server::{self, bind};
@@ -127,7 +127,9 @@ unsafe extern "C" fn before_main(argc: usize, argv: *mut c_void, _: *mut c_void)
     // SAFETY: `note_status` can be called at the end of the program.
     unsafe { on_exit(note_status, std::ptr::null_mut()) };
     server::serve(socket);
-    // This is a child that executes one run. SAFETY: `run_main` takes the arguments of `main`, and the stack
+    // This is a child that executes a run. If it executes many, each begins here.
+    resident::stay();
+    // SAFETY: `run_main` takes the arguments of `main`, and the stack
     // of the main thread grows on demand.
     unsafe { fiber::call_further_down(run_main, argc, argv) }
 }
@@ -180,6 +182,6 @@ unsafe extern "C" fn at_the_end() {
         // SAFETY: nothing is under control.
         unsafe { real::fflush(std::ptr::null_mut()) };
         runtime::with(results::write);
-        raw::exit(0);
+        resident::end_run();
     }
 }

@@ -43,8 +43,12 @@ pub fn summary(report: &NativeRun, front_end: FrontEnd) -> String {
     let mut out = String::new();
     let _ = write!(
         out,
-        "{} under {}{}, seed {}: {}, up to {} and {}",
+        "{}{} under {}{}, seed {}: {}, up to {} and {}",
         plural(report.runs, "run"),
+        match report.without_fork {
+            0 => String::new(),
+            runs => format!(" ({} without a fork)", count(runs)),
+        },
         report.strategy,
         match (report.memory, report.weak_runs) {
             (MemoryModel::Weak, _) => " and weak memory".to_owned(),

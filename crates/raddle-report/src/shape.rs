@@ -124,6 +124,12 @@ pub struct NativeRun {
     pub kind: Option<String>,
     /// Complete runs.
     pub runs: u64,
+    /// Runs of a native program, pruned ones included, for which a process was forked; omitted if all were.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub forked: u64,
+    /// Runs of a native program, pruned ones included, that needed no process of their own; omitted if there are none.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub without_fork: u64,
     /// Runs that failed.
     pub failures: u64,
     /// The number of the first failing run, from 0.

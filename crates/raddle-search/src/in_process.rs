@@ -127,6 +127,7 @@ impl LocalWorker {
                 idle_timeouts: engine.has_idle_timeouts(),
                 cut_off: *summary.verdict == Verdict::CutOff,
                 weak_memory: engine.is_weak(),
+                forked: false,
                 details: None,
             },
             failure: None,

@@ -67,6 +67,10 @@ struct Counts {
     #[serde(default)]
     discoveries: u64,
     #[serde(default)]
+    forked: u64,
+    #[serde(default)]
+    reset_difference: Option<String>,
+    #[serde(default)]
     forgot_writes: u64,
     #[serde(default)]
     has_weak_orders: bool,
@@ -99,6 +103,8 @@ impl Counts {
             covered: tally.covered.clone(),
             profiling_error: tally.profiling_error.clone(),
             discoveries: tally.discoveries,
+            forked: tally.forked,
+            reset_difference: tally.reset_difference.clone(),
             forgot_writes: tally.forgot_writes,
             has_weak_orders: tally.has_weak_orders,
             weak_runs: tally.weak_runs,
@@ -142,6 +148,8 @@ impl Counts {
             covered: self.covered.clone(),
             profiling_error: self.profiling_error.clone(),
             discoveries: self.discoveries,
+            forked: self.forked,
+            reset_difference: self.reset_difference.clone(),
             forgot_writes: self.forgot_writes,
             has_weak_orders: self.has_weak_orders,
             weak_runs: self.weak_runs,

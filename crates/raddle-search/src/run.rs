@@ -25,6 +25,9 @@ pub struct Run {
     /// True if it was under weak memory.
     #[serde(skip_serializing_if = "is_false")]
     pub weak_memory: bool,
+    /// True if a process was forked for it. Not stored, because it depends on which job executed the run.
+    #[serde(skip)]
+    pub forked: bool,
     /// Data that few runs have.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub details: Option<Box<Details>>,
@@ -50,6 +53,9 @@ pub struct Details {
     /// accesses were no scheduling points, so the search begins again with this knowledge.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub discovered: Vec<u64>,
+    /// The difference from the same run in a forked process, if it was checked and differed: an internal error.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reset_difference: Option<String>,
     /// True if a choice of weak memory was smaller than the model allows, because old writes had been dropped.
     #[serde(skip_serializing_if = "is_false")]
     pub forgot_writes: bool,

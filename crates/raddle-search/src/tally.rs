@@ -62,6 +62,10 @@ pub struct Tally {
     pub profiling_error: Option<String>,
     /// Number of runs in which several threads touched memory that was not known to be shared.
     pub discoveries: u64,
+    /// Number of runs, pruned ones included, for which a process was forked.
+    pub forked: u64,
+    /// The first difference between a run without a fork and the same run with one: an internal error.
+    pub reset_difference: Option<String>,
     /// Runs in which a choice of weak memory was smaller than the model allows, pruned ones included.
     pub forgot_writes: u64,
     /// True if a run had an atomic access with a memory order weaker than sequential consistency.
@@ -107,6 +111,7 @@ impl Tally {
 
     /// Counts a run.
     pub fn count(&mut self, turn: Turn, run: &Run) {
+        self.forked += u64::from(run.forked);
         if let Some(details) = &run.details {
             self.forgot_writes += u64::from(details.forgot_writes);
             self.discoveries += u64::from(!details.discovered.is_empty());
@@ -157,6 +162,9 @@ impl Tally {
         if self.profiling_error.is_none() {
             self.profiling_error.clone_from(&details.profiling_error);
         }
+        if self.reset_difference.is_none() {
+            self.reset_difference.clone_from(&details.reset_difference);
+        }
         let before = self.exposed.len();
         for &root in &details.exposed {
             let first = self.exposed.entry(root).or_insert(number);
@@ -167,9 +175,10 @@ impl Tally {
         }
     }
 
-    /// Adds a failing run that was made before the search began again.
+    /// Adds a failing run that was made before the search began again. It counts as forked.
     pub(crate) fn add_failure(&mut self, kind: String) {
         self.runs += 1;
+        self.forked += 1;
         self.failures += 1;
         *self.kinds.entry(kind).or_default() += 1;
     }
@@ -221,6 +230,8 @@ impl Tally {
         self.covered.ledger.join(&other.covered.ledger, base);
         self.covered.locations.extend(other.covered.locations);
         self.profiling_error = self.profiling_error.take().or(other.profiling_error);
+        self.forked += other.forked;
+        self.reset_difference = self.reset_difference.take().or(other.reset_difference);
     }
 
     /// Sets [`Tally::exhausted`] from the state of each strategy, and removes numbers that depend on the

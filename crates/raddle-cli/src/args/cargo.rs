@@ -1,6 +1,7 @@
 //! The arguments of `cargo raddle`.
 
 use super::memory::MemoryArgs;
+use super::native::IsolationArg;
 use super::search::SearchArgs;
 use super::values::duration;
 use clap::{Args, Subcommand, ValueEnum};
@@ -156,6 +157,9 @@ pub(crate) struct CargoTestArgs {
     pub(crate) search: SearchArgs,
     #[command(flatten)]
     pub(crate) memory: MemoryArgs,
+    /// Isolation of runs from each other; the runs are the same
+    #[arg(long, value_enum, default_value_t = IsolationArg::Fork)]
+    pub(crate) isolation: IsolationArg,
     /// Abandon a run that has not ended after this long
     #[arg(long, value_name = "T", default_value = "20s", value_parser = duration)]
     pub(crate) run_time: Duration,
@@ -205,6 +209,9 @@ pub(crate) struct CargoRunArgs {
     pub(crate) search: SearchArgs,
     #[command(flatten)]
     pub(crate) memory: MemoryArgs,
+    /// Isolation of runs from each other; the runs are the same
+    #[arg(long, value_enum, default_value_t = IsolationArg::Fork)]
+    pub(crate) isolation: IsolationArg,
     /// Abandon a run that has not ended after this long
     #[arg(long, value_name = "T", default_value = "20s", value_parser = duration)]
     pub(crate) run_time: Duration,

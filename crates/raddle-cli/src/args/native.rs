@@ -5,6 +5,7 @@ use super::memory::MemoryArgs;
 use super::search::SearchArgs;
 use super::values::duration;
 use clap::{Args, ValueEnum};
+use raddle_model::native::Isolation;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -42,6 +43,9 @@ pub(crate) struct NativeArgs {
     /// Kind of threads; the runs are the same
     #[arg(long, value_enum, default_value_t = ThreadsArg::Fibers)]
     pub(crate) threads: ThreadsArg,
+    /// Isolation of runs from each other; the runs are the same
+    #[arg(long, value_enum, default_value_t = IsolationArg::Fork)]
+    pub(crate) isolation: IsolationArg,
     /// Report which interleavings (iRoots of Maple's idioms) runs had, and which were predicted, and store
     /// them; executes the runs of a strategy in order
     #[arg(long)]
@@ -109,4 +113,21 @@ pub(crate) enum ThreadsArg {
     Fibers,
     /// OS threads, one of which runs at a time; slower
     Os,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum IsolationArg {
+    /// Undo what a run has changed and reuse its process, where that is possible; fork otherwise
+    Reset,
+    /// Fork a process for every run; slower
+    Fork,
+}
+
+impl From<IsolationArg> for Isolation {
+    fn from(isolation: IsolationArg) -> Isolation {
+        match isolation {
+            IsolationArg::Reset => Isolation::Reset,
+            IsolationArg::Fork => Isolation::Fork,
+        }
+    }
 }

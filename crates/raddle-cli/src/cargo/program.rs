@@ -37,6 +37,7 @@ pub(super) fn run(args: &CargoRunArgs, width: usize) -> Result<Outcome> {
         // Orderings of a standard library without hooks would be missing.
         races: if with_std { RacesArg::Report } else { RacesArg::Off },
         threads: ThreadsArg::Fibers,
+        isolation: args.isolation,
         callers: true,
         coverage: false,
         store: StoreArgs { store: raddle_store::FILE_NAME.into() },

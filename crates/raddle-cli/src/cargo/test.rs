@@ -4,7 +4,7 @@ use super::settings::{Budget, Settings, Share};
 use crate::args::{CargoTestArgs, SearchArgs, one_run};
 use crate::ci::Reports;
 use crate::interrupt::{Interrupted, interrupted};
-use crate::notes::{early_timeouts, missed_memory};
+use crate::notes::{early_timeouts, missed_memory, reset_difference};
 use crate::outcome::{Outcome, emit};
 use crate::progress::{Progress, Waiting};
 use crate::show;
@@ -323,6 +323,7 @@ impl Session<'_> {
             fail_on_exit: true,
             panics: Some(name.to_owned()),
             callers: true,
+            isolation: self.args.isolation.into(),
             ..native::setup(lanes, budget.seed, settings, one_run(budget.time, self.args.run_time))
         }
     }
@@ -385,6 +386,7 @@ fn judge(tested: &mut CargoTest, tally: &Tally) {
         tested.notes.push("processes that the test starts are not under control".to_owned());
     }
     tested.notes.extend(missed_memory(tally));
+    tested.notes.extend(reset_difference(tally));
 }
 
 /// Returns the bounds of PCT's guarantee for its runs, by depth.

@@ -5,7 +5,9 @@ use super::memory::{self, Memory};
 use super::races;
 use crate::args::{MemoryArg, NativeArgs, PointsArg, RacesArg, ThreadsArg};
 use crate::ci::{Reports, searched};
-use crate::notes::{early_timeouts, exit_statuses, in_short, missed_memory, report, unexplored_memory};
+use crate::notes::{
+    early_timeouts, exit_statuses, in_short, missed_memory, report, reset_difference, unexplored_memory,
+};
 use crate::outcome::Outcome;
 use crate::progress::{Progress, Waiting};
 use crate::show;
@@ -116,6 +118,9 @@ pub(crate) fn run_in(
     report.claims = claims(&tally, &lanes);
     report.memory = setup.settings.memory;
     report.weak_runs = tally.weak_runs;
+    report.without_fork = tally.runs + tally.cut_off - tally.forked;
+    // If every run was forked, the number says nothing new.
+    report.forked = if report.without_fork > 0 { tally.forked } else { 0 };
     if setup.coverage.is_some() {
         report.coverage = Some(memory::covered(&tally));
     }
@@ -161,6 +166,7 @@ pub(crate) fn run_in(
     notes.extend(unexplored_memory(&tally, setup.settings).filter(|_| !is_rust));
     notes.extend(missed_memory(&tally));
     notes.extend(exit_statuses(&tally));
+    notes.extend(reset_difference(&tally));
     notes.extend(lost.iter().map(|why| format!("not all runs were made: {why:#}")));
     let status = if tally.failures > 0 { EXIT_BUG_FOUND } else { EXIT_NOTHING_FOUND };
     let mut failing = None;
@@ -298,6 +304,7 @@ fn setup(args: &NativeArgs, lanes: &Lanes, program: &Path) -> Result<Setup> {
             PointsArg::Sync => Points::Sync,
         },
         threads: threads(args.threads),
+        isolation: args.isolation.into(),
         expected: args.expect_output.as_deref().map(expected).transpose()?,
         fail_on_exit: args.fail_on_exit,
         coverage: looks_for_iroots(args).then_some(WINDOW),

@@ -5,6 +5,7 @@ mod baseline;
 mod coverage;
 mod explain;
 mod gdb;
+mod isolation;
 mod memory;
 mod os_threads;
 mod outside;

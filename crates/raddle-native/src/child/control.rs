@@ -117,6 +117,12 @@ pub(crate) fn end() {
     PHASE.store(PASSIVE, Ordering::Relaxed);
 }
 
+/// Forgets the state of the previous run, which has ended control.
+pub(crate) fn forget() {
+    PROBED_AT.store(0, Ordering::Relaxed);
+    PHASE.store(PASSIVE, Ordering::Relaxed);
+}
+
 /// Returns true if the program is under control and the runtime is not executing.
 pub(crate) fn is_running() -> bool {
     PHASE.load(Ordering::Relaxed) == RUNNING

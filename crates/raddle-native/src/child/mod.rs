@@ -19,6 +19,8 @@ pub(crate) mod os_thread;
 pub(crate) mod outside;
 pub(crate) mod pending;
 pub(crate) mod pool;
+pub(crate) mod put_back;
+pub(crate) mod resident;
 pub(crate) mod results;
 pub(crate) mod runtime;
 pub(crate) mod scheduling;

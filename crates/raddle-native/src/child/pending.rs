@@ -21,6 +21,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// True if a thread has a pending signal that it does not block.
 static DUE: AtomicBool = AtomicBool::new(false);
 
+/// Forgets the state of the previous run.
+pub(crate) fn forget() {
+    DUE.store(false, Ordering::Relaxed);
+}
+
 /// Returns true if a thread has a pending signal that it does not block.
 #[inline]
 pub(crate) fn are_due() -> bool {

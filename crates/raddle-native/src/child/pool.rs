@@ -15,10 +15,13 @@ use crate::child::fiber::{self, Fiber};
 use crate::child::{stack, switching};
 use crate::platform::{raw, real};
 use std::ffi::{c_int, c_void};
+use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
-/// The function of a new thread. Never freed: a run is over soon.
+/// The function of a new thread. Not freed before the end of the run.
+#[repr(C)]
 pub(crate) struct Task {
+    // First, so that both have one address.
     pub(crate) fiber: Fiber,
     pub(crate) start: *const c_void,
     pub(crate) argument: *mut c_void,
@@ -155,6 +158,48 @@ pub(crate) fn take() -> Option<*mut Task> {
     let left = LEFT.load(Ordering::Relaxed).checked_sub(1)?;
     LEFT.store(left, Ordering::Relaxed);
     Some(TASKS[left].load(Ordering::Relaxed))
+}
+
+/// Frees the task that was created with this fiber in a run, which is over. Does nothing for an early one.
+///
+/// # Safety
+/// The fiber is that of a task, and the thread has no OS thread any more.
+pub(crate) unsafe fn free(fiber: *mut Fiber) {
+    let task = fiber.cast::<Task>();
+    if TASKS.iter().all(|early| early.load(Ordering::Relaxed) != task) {
+        // SAFETY: per the contract of this function, nothing uses the task, which `Task::new` has allocated.
+        drop(unsafe { Box::from_raw(task) });
+    }
+}
+
+/// The state of the threads that no run has used yet.
+pub(crate) struct Unused {
+    left: usize,
+    tasks: [MaybeUninit<Task>; SIZE],
+}
+
+/// Returns the state of the threads, for [`restore`].
+pub(crate) fn unused() -> Unused {
+    let tasks = TASKS.each_ref().map(|task| {
+        let task = task.load(Ordering::Relaxed).cast::<MaybeUninit<Task>>();
+        // SAFETY: tasks live as long as the process, and no reference to one exists before a run.
+        if task.is_null() { MaybeUninit::uninit() } else { unsafe { task.read() } }
+    });
+    Unused { left: LEFT.load(Ordering::Relaxed), tasks }
+}
+
+/// Returns to the state of the threads before a run, which is over. Their memory is that of the program.
+pub(crate) fn restore(unused: &Unused) {
+    for (task, state) in TASKS.iter().zip(&unused.tasks) {
+        let task = task.load(Ordering::Relaxed).cast::<MaybeUninit<Task>>();
+        if !task.is_null() {
+            // SAFETY: the task lives as long as the process, its thread is suspended as it was then, and the run that
+            // used it is over.
+            unsafe { task.copy_from(state, 1) };
+        }
+    }
+    LEFT.store(unused.left, Ordering::Relaxed);
+    KEPT.store(0, Ordering::Relaxed);
 }
 
 /// Records that a thread of the run was joined.

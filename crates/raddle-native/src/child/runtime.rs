@@ -8,6 +8,7 @@ use crate::child::halt::Halt;
 use crate::child::heap::{Action, Heap};
 use crate::child::objects::{Class, ObjectRecord, Objects, Robust};
 use crate::child::outside::Outside;
+use crate::child::pool;
 use crate::child::shared_memory;
 use crate::child::signals::{Alarm, Signals};
 use crate::child::stack::{Callers, Extent};
@@ -156,6 +157,19 @@ pub(crate) fn install(runtime: Runtime) {
     unsafe { *RUNTIME.0.get() = Some(runtime) };
 }
 
+/// Removes the run of this process, which is over and has no OS threads, and returns its strategy.
+pub(crate) fn take() -> Option<Box<dyn Strategy>> {
+    let _access = Exclusive::begin();
+    // SAFETY: only the carrier comes here, and nothing uses the run any more.
+    let runtime = unsafe { (*RUNTIME.0.get()).take() }?;
+    for (index, thread) in runtime.threads.iter().enumerate() {
+        // SAFETY: nothing switches to the fibers any more. `Runtime::new` has allocated that of the main thread, and the
+        // others are those of tasks.
+        unsafe { if index == 0 { drop(Box::from_raw(thread.fiber)) } else { pool::free(thread.fiber) } }
+    }
+    Some(runtime.strategy)
+}
+
 /// Calls `action` with the run. It must neither call code of the program, nor switch threads, nor call this
 /// again: a debug build detects the latter and ends the run with a message.
 #[inline]
@@ -281,6 +295,14 @@ impl Runtime {
     pub(crate) fn find_thread(&self, handle: u64) -> Option<ThreadId> {
         let found = self.threads.iter().rposition(|thread| thread.handle == handle && !thread.joined)?;
         Some(ThreadId(found as u32))
+    }
+
+    /// Returns true if a thread has an OS thread that has not ended.
+    pub(crate) fn has_os_threads(&self) -> bool {
+        let others = self.threads.iter().enumerate().skip(1);
+        // SAFETY: fibers are never freed during a run.
+        let mut has_one = others.filter(|(_, thread)| !unsafe { &*thread.fiber }.was_left_behind());
+        has_one.any(|(index, thread)| !thread.ended || self.leaving == Some(ThreadId(index as u32)))
     }
 
     /// Returns the word with glibc's id of a live thread without an OS thread.

@@ -7,8 +7,10 @@
 use crate::child::halt::{Halt, UnseenEnd};
 use crate::child::loss::lose;
 use crate::child::runtime::{Runtime, with};
-use crate::child::{control, inconclusive, pending, pool, results, stack, streams, switching, weak};
-use crate::platform::{raw, real, signals};
+use crate::child::{
+    control, inconclusive, pending, pool, resident, results, stack, streams, switching, weak,
+};
+use crate::platform::{real, signals};
 use raddle_engine::{Next, Reply};
 use raddle_model::{Access, Failure, Kind, LocationId, ObjectId, Operation, ThreadId, Verdict};
 use std::ffi::c_void;
@@ -157,7 +159,7 @@ pub(crate) fn end_run() -> ! {
     with(streams::unlock_all);
     // SAFETY: the results are written; at worst this waits forever and the server ends the process.
     unsafe { real::fflush(std::ptr::null_mut()) };
-    raw::exit(0)
+    resident::end_run()
 }
 
 /// Ends the program, whatever the next operations of its other threads are, when the strategy chooses so.

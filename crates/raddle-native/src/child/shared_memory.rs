@@ -5,7 +5,7 @@
 #![expect(unsafe_code, reason = "plain data is copied to and from shared memory")]
 
 use crate::platform::raw;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 /// The size of the memory; only written pages are allocated.
 const SIZE: usize = 1 << 30;
@@ -111,6 +111,63 @@ pub(crate) fn has_processes() -> bool {
     number(8).load(Ordering::Relaxed) != 0
 }
 
+/// Records that the run is over and that its process is ready for another one.
+pub(crate) fn note_done() {
+    number(9).store(1, Ordering::Release);
+}
+
+/// Returns true if the run is over and its process is ready for another one.
+pub(crate) fn is_done() -> bool {
+    number(9).load(Ordering::Acquire) != 0
+}
+
+/// Records the twin of the process of the run; 0 is none.
+pub(crate) fn note_twin(process: i32) {
+    number(10).store(process as u64, Ordering::Release);
+}
+
+/// Returns the twin of the process of the run; 0 is none.
+pub(crate) fn twin() -> i32 {
+    number(10).load(Ordering::Acquire) as i32
+}
+
+/// Orders the next run from a process that waits in [`await_order`].
+pub(crate) fn order(strategy: usize, run: u64) {
+    number(12).store(strategy as u64, Ordering::Relaxed);
+    number(13).store(run, Ordering::Relaxed);
+    let word = order_word();
+    word.store(ORDERED, Ordering::Release);
+    raw::futex_wake(word);
+}
+
+/// Waits for the order of a run, and takes it: returns the index of its strategy, and its own.
+pub(crate) fn await_order() -> (usize, u64) {
+    let word = order_word();
+    loop {
+        match word.load(Ordering::Acquire) {
+            ORDERED => break,
+            other => raw::futex_wait(word, other),
+        }
+    }
+    word.store(TAKEN, Ordering::Release);
+    (number(12).load(Ordering::Relaxed) as usize, number(13).load(Ordering::Relaxed))
+}
+
+/// Returns true if the latest order was not taken. Forgets it.
+pub(crate) fn take_order_back() -> bool {
+    order_word().swap(TAKEN, Ordering::AcqRel) == ORDERED
+}
+
+/// The states of an order.
+const TAKEN: u32 = 0;
+const ORDERED: u32 = 1;
+
+fn order_word() -> &'static AtomicU32 {
+    let base = MEMORY.load(Ordering::Relaxed) as *const AtomicU64;
+    // SAFETY: the memory is mapped for as long as the process lives, and this number is only used here.
+    unsafe { &*base.add(11).cast() }
+}
+
 /// Forgets the results of the previous run.
 pub(crate) fn clear() {
     state().store(NONE, Ordering::Release);
@@ -121,6 +178,7 @@ pub(crate) fn clear() {
     note_sent(0);
     note_late(0);
     number(8).store(0, Ordering::Relaxed);
+    number(9).store(0, Ordering::Relaxed);
 }
 
 /// Returns true if the current run has written its results.

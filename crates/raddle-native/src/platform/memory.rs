@@ -82,6 +82,12 @@ impl Own {
     }
 }
 
+/// Returns the memory of this allocator.
+pub(crate) fn region() -> std::ops::Range<usize> {
+    let end = OWN.end.load(Ordering::Relaxed);
+    end - RESERVED..end
+}
+
 /// Stops reusing the current free blocks and the rest of the last page. Later allocations then have their own
 /// consecutive pages. The free blocks are scattered, and each page that is written after a fork must be
 /// copied.

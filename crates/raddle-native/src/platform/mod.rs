@@ -1,5 +1,6 @@
 //! Facts of the operating system, libc and the loader that both processes use.
 
+pub(crate) mod effects;
 pub(crate) mod huge_pages;
 pub(crate) mod memory;
 pub(crate) mod modules;
@@ -8,3 +9,4 @@ pub(crate) mod real;
 pub(crate) mod signals;
 pub(crate) mod signature;
 pub(crate) mod table;
+pub(crate) mod written_pages;

@@ -1,14 +1,46 @@
 //! System calls without libc, whose functions may be the ones that this library replaces.
 #![expect(unsafe_code, reason = "a system call is an instruction")]
 
+use crate::platform::effects;
 use std::arch::asm;
 
-/// Calls the kernel.
+/// Calls the kernel. In a run that is to be undone, the effect of the call is recorded.
 ///
 /// # Safety
 /// As the system call `number` with these arguments.
 #[inline]
 pub(crate) unsafe fn syscall(number: i64, arguments: [usize; 6]) -> isize {
+    // SAFETY: per the contract of this function, the call may be made.
+    let result = unsafe { instruction(number, arguments) };
+    if effects::is_on() {
+        effects::note(number, &arguments, result, is_regular);
+    }
+    result
+}
+
+/// Returns true if reading an open file takes nothing away from others: it is a regular file, a directory, or a device
+/// such as `/dev/zero`.
+fn is_regular(file: usize) -> bool {
+    // SAFETY: an all-zero status is valid.
+    let mut status: libc::stat = unsafe { std::mem::zeroed() };
+    // SAFETY: the buffer has room for a status.
+    let error = unsafe { instruction(libc::SYS_fstat, [file, &raw mut status as usize, 0, 0, 0, 0]) };
+    /// The major number of these devices.
+    const MEMORY: u32 = 1;
+    error == 0
+        && match status.st_mode & libc::S_IFMT {
+            libc::S_IFREG | libc::S_IFDIR => true,
+            libc::S_IFCHR => libc::major(status.st_rdev) == MEMORY,
+            _ => false,
+        }
+}
+
+/// Executes the instruction.
+///
+/// # Safety
+/// As the system call `number` with these arguments.
+#[inline]
+unsafe fn instruction(number: i64, arguments: [usize; 6]) -> isize {
     let [a, b, c, d, e, f] = arguments;
     let result: isize;
     // SAFETY: the kernel changes only the result, rcx and r11; per the contract of this function, the call

@@ -1,6 +1,7 @@
 //! Learns from the first runs which memory is shared, and how it is divided into objects.
 
-use super::state::{Server, Wanted};
+use super::begun::Wanted;
+use super::state::Server;
 use crate::child::accesses::{Known, Unit};
 use crate::child::interpose::access;
 use crate::child::results::RunData;

@@ -3,6 +3,7 @@
 //! The strategies live here. A child has a copy of all memory, chooses in it and exits; the server learns
 //! from the operations that it left ([`enact`]).
 
+mod begun;
 pub(crate) mod bind;
 mod coverage;
 mod enact;
@@ -12,6 +13,8 @@ mod output;
 mod panics;
 mod processor;
 mod record;
+mod resident;
+mod residents;
 mod runs;
 mod signals;
 mod state;
@@ -22,10 +25,11 @@ use crate::child::interpose::thread::run_early;
 use crate::child::results::RunData;
 use crate::child::{control, fiber, pool, shared_memory, switching};
 use crate::platform::{huge_pages, raw};
-use raddle_engine::{Follow, Needs, Plan, Replay, Resemble, Rng, Strategy};
+use begun::{Begun, Wanted};
+use raddle_engine::{Follow, Needs, Replay, Resemble, Rng, Strategy};
 use raddle_model::native::{Answer, Order, RunResult, Setup, Threads};
 use raddle_model::{MemoryModel, Pick, ThreadId, Verdict};
-use state::{Server, Wanted};
+use state::Server;
 use wire::Wire;
 
 /// Executes runs as the command line requests. Returns only in children, each of which must execute one run.
@@ -43,7 +47,8 @@ pub(crate) fn serve(socket: i32) {
         switching::use_os_threads();
     }
     pool::fill(run_early);
-    let mut server = Server::new(wire, setup);
+    // A child that executes many runs uses it after this function has returned.
+    let server = Box::leak(Server::new(wire, setup));
     huge_pages::settle();
     if server.learn_shared() {
         return;
@@ -108,44 +113,46 @@ impl Server {
     /// Executes a run under a strategy, which learns from it. Returns `None` in the child that must execute
     /// the run.
     fn run_under(&mut self, number: usize, run: u64, trace: bool) -> Option<Answer> {
-        let strategy = self.strategies.get_mut(number)?.as_mut()?;
-        if strategy.begin(Rng::for_run(self.setup.seed, run)) == Plan::Exhausted {
-            return Some(Answer::Exhausted);
-        }
-        let (learns, mut needs) = (strategy.learns(), strategy.needs());
-        // The server repeats runs, whose choices of weak memory are recorded.
-        let asks_for_weak_memory = std::mem::take(&mut needs.weak_memory);
-        let is_weak = asks_for_weak_memory || self.setup.settings.memory == MemoryModel::Weak;
-        let random = if self.lanes[number].learns { 0 } else { run };
-        let wants_steps = learns || self.expected.is_some() || self.judges_ends();
-        let wanted = if wants_steps { Wanted::Steps } else { Wanted::IfFailing };
-        let take = |server: &mut Server| server.strategies[number].take();
-        let mut data = match self.make_run(&take, random, self.setup.points, None, wanted)? {
-            Ok(data) => data,
+        let Some(begun) = self.begin(number, run) else { return Some(Answer::Exhausted) };
+        let (made, is_forked) = self.make_run_of(&begun)?;
+        let (mut data, mut difference) = match made {
+            Ok(data) => (data, None),
             Err(answer) => return Some(answer),
         };
-        let names = if learns && needs.location_names { self.names(&data) } else { Vec::new() };
-        if learns
-            && enact::enact(&mut self.engine, &data, needs, &names)
-            && let Some(strategy) = &mut self.strategies[number]
-        {
-            strategy.learn(&self.engine.summary());
+        if !is_forked {
+            (data, difference) = self.check_resident(&begun, data)?;
         }
+        self.learn(&begun, &data);
         self.check_end(&mut data);
         let mut ran = self.ran(&data);
         ran.discovered = self.discovered(&data);
         ran.exposed = self.newly_exposed(number);
-        ran.weak_memory = is_weak;
+        ran.weak_memory = begun.is_weak;
+        ran.forked = is_forked;
+        ran.reset_difference = difference;
         if trace && ran.kind.is_some() {
             let spec = self.setup.strategies[number].clone();
             self.add_trace(&mut ran, &data, spec, run);
             if let Some(trace) = &mut ran.trace {
-                trace.settings.exit_last |= needs.exit_last;
-                trace.settings.timeouts_anytime |= needs.timeouts_anytime;
-                trace.settings.memory = if is_weak { MemoryModel::Weak } else { MemoryModel::Sc };
+                trace.settings.exit_last |= begun.needs.exit_last;
+                trace.settings.timeouts_anytime |= begun.needs.timeouts_anytime;
+                trace.settings.memory = if begun.is_weak { MemoryModel::Weak } else { MemoryModel::Sc };
             }
         }
         Some(Answer::RunResult(Box::new(ran)))
+    }
+
+    /// Lets the strategy of a run learn from it.
+    fn learn(&mut self, begun: &Begun, data: &RunData) {
+        if !begun.learns {
+            return;
+        }
+        let names = if begun.needs.location_names { self.names(data) } else { Vec::new() };
+        if enact::enact(&mut self.engine, data, begun.needs, &names)
+            && let Some(strategy) = &mut self.strategies[begun.number]
+        {
+            strategy.learn(&self.engine.summary());
+        }
     }
 
     /// Executes a run with `strategy`, which follows `steps`, and reports where it diverged from them.

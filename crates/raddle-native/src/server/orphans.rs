@@ -2,6 +2,8 @@
 //! group or their parents: whatever they would do happens to the next run.
 #![expect(unsafe_code, reason = "ends processes")]
 
+use super::signals;
+
 /// Makes this process the parent of processes whose parents have ended.
 pub(super) fn adopt() {
     // SAFETY: the system call touches no memory. If it fails, such processes are not found.
@@ -26,6 +28,18 @@ pub(super) fn end(run: i32) {
                 libc::waitpid(child, std::ptr::null_mut(), 0);
             }
         }
+    }
+}
+
+/// Ends a child, unless it was waited for.
+pub(super) fn end_child(child: i32) {
+    if signals::status(child).is_some() {
+        return;
+    }
+    // SAFETY: the child was not waited for, so the number is still its own.
+    unsafe {
+        libc::kill(child, libc::SIGKILL);
+        libc::waitpid(child, std::ptr::null_mut(), 0);
     }
 }
 

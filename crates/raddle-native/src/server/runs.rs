@@ -1,10 +1,11 @@
 //! Runs: each is executed in a child, which leaves its results in shared memory.
 #![expect(unsafe_code, reason = "forks processes and waits for them")]
 
+use super::begun::{Begun, Wanted};
 use super::orphans;
 use super::record;
 use super::signals;
-use super::state::{Server, Wanted};
+use super::state::Server;
 use crate::child::accesses::Known;
 use crate::child::halt::{Halt, UnseenEnd};
 use crate::child::results::{self, Results, RunData};
@@ -17,10 +18,12 @@ use raddle_engine::{Engine, Strategy};
 use raddle_model::MemoryModel;
 use raddle_model::native::{Answer, Points};
 
-/// The end of a child's process.
-enum End {
+/// The end of a run in a child.
+pub(super) enum End {
     /// This is the child; the number is that of the server.
     Child(i32),
+    /// The run is over, and the child executes the next one.
+    Stays,
     /// It exited.
     Ended(i32),
     /// It exceeded the time limit of a run and was killed.
@@ -45,24 +48,61 @@ impl Server {
         known: Option<&Known>,
         wanted: Wanted,
     ) -> Option<Result<Box<RunData>, Answer>> {
+        let begin = |server: &mut Server, halt| {
+            memory::begin_run();
+            let strategy = strategy(server)?;
+            server.install(strategy, wanted);
+            server.set_up(random, points, known, halt);
+            Some(())
+        };
+        self.make(None, &begin)
+    }
+
+    /// Executes a run of a strategy, in the child that executes many runs if there is one. Also returns whether it was
+    /// forked.
+    pub(super) fn make_run_of(&mut self, begun: &Begun) -> Option<(Result<Box<RunData>, Answer>, bool)> {
+        shared_memory::clear();
+        let forks = self.forks;
+        let end = self.order(begun);
+        let is_first = end.is_none() && self.residents.is_due();
+        let begin = |server: &mut Server, halt: Option<Halt>| {
+            let strategy = server.strategies[begun.number].take()?;
+            if is_first && halt.is_none() {
+                // It continues to use the memory of the server.
+                memory::settle();
+                server.stay(begun);
+            } else {
+                memory::begin_run();
+            }
+            server.install(strategy, begun.wanted);
+            server.set_up(begun.random, server.setup.points, None, halt);
+            Some(())
+        };
+        self.is_first = is_first;
+        let made = self.make(end, &begin)?;
+        Some((made, self.forks != forks))
+    }
+
+    /// Executes a run in new children, which `begin` sets up, unless it was executed in a child that ended like `end`.
+    fn make(
+        &mut self,
+        mut end: Option<End>,
+        begin: &dyn Fn(&mut Server, Option<Halt>) -> Option<()>,
+    ) -> Option<Result<Box<RunData>, Answer>> {
         let (mut halt, mut was_killed) = (None, false);
         loop {
-            shared_memory::clear();
-            let end = self.fork();
+            let end = match end.take() {
+                Some(end) => end,
+                None => {
+                    shared_memory::clear();
+                    self.fork()
+                }
+            };
             let status = match (end, results::read()) {
                 (End::Child(server), _) => {
                     // Here and not earlier: a page that the server writes before a fork is copied in the
                     // child and faults in the server.
-                    memory::begin_run();
-                    let strategy = strategy(self)?;
-                    self.install(strategy, wanted);
-                    runtime::with(|runtime| {
-                        runtime.points = points;
-                        runtime.accesses.recall(known.unwrap_or(&self.known));
-                        runtime.accesses.learns = self.learns;
-                        runtime.random = (self.setup.seed, random);
-                        runtime.halt = halt;
-                    });
+                    begin(self, halt)?;
                     self.become_run(server);
                     return None;
                 }
@@ -74,6 +114,7 @@ impl Server {
                     return Some(Err(Answer::Refused { message }));
                 }
                 (End::Ended(status), Results::None) => status,
+                (End::Stays, Results::None) => 0,
             };
             if crash::is_from_outside(status) {
                 // A single run may have been killed on purpose, by a debugger for instance.
@@ -101,7 +142,7 @@ impl Server {
     /// Sets up this process for a run. A separate function because of the stack: only the part that a child
     /// writes to is copied.
     #[inline(never)]
-    fn install(&self, strategy: Box<dyn Strategy>, wanted: Wanted) {
+    pub(super) fn install(&self, strategy: Box<dyn Strategy>, wanted: Wanted) {
         let mut settings = self.setup.settings;
         if strategy.needs().weak_memory {
             settings.memory = MemoryModel::Weak;
@@ -127,11 +168,28 @@ impl Server {
         });
     }
 
-    fn fork(&mut self) -> End {
+    /// Sets up the run of this process further.
+    pub(super) fn set_up(&self, random: u64, points: Points, known: Option<&Known>, halt: Option<Halt>) {
+        runtime::with(|runtime| {
+            runtime.points = points;
+            runtime.accesses.recall(known.unwrap_or(&self.known));
+            runtime.accesses.learns = self.learns;
+            runtime.random = (self.setup.seed, random);
+            runtime.halt = halt;
+        });
+    }
+
+    /// Forgets the output of the previous run.
+    pub(super) fn truncate_files(&self) {
         for file in self.files() {
             // SAFETY: the file is ours.
             unsafe { libc::ftruncate(file, 0) };
         }
+    }
+
+    fn fork(&mut self) -> End {
+        self.truncate_files();
+        self.forks += 1;
         // SAFETY: the system call touches no memory.
         let server = unsafe { libc::getpid() };
         let child = self.processors.stay(pool::fork);
@@ -144,6 +202,9 @@ impl Server {
         }
         if child == 0 {
             return End::Child(server);
+        }
+        if std::mem::take(&mut self.is_first) {
+            self.residents.note_start(child);
         }
         self.wait(child)
     }
@@ -178,11 +239,15 @@ impl Server {
         }
     }
 
-    fn wait(&self, child: i32) -> End {
+    /// Waits for the end of a run in a child.
+    pub(super) fn wait(&mut self, child: i32) -> End {
         let patience = i32::try_from(self.setup.patience_ms).unwrap_or(i32::MAX);
         let mut late = None;
         let status = loop {
             let in_time = self.signals.wait(patience);
+            if shared_memory::is_done() {
+                return End::Stays;
+            }
             if let Some(status) = signals::status(child) {
                 break status;
             }
@@ -192,6 +257,9 @@ impl Server {
                 unsafe { libc::kill(child, libc::SIGKILL) };
             }
         };
+        if self.residents.process == Some(child) {
+            self.note_end_of_resident();
+        }
         if shared_memory::has_processes() || !shared_memory::are_there() {
             orphans::end(child);
         }

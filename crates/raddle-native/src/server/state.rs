@@ -1,7 +1,9 @@
 //! The state of the server.
 #![expect(unsafe_code, reason = "files are identified by numbers")]
 
+use super::begun::Begun;
 use super::processor::Processors;
+use super::residents::Residents;
 use super::signals::Signals;
 use super::wire::Wire;
 use crate::child::accesses::Known;
@@ -45,6 +47,13 @@ pub(super) struct Server {
     pub(super) main: u64,
     pub(super) signals: Signals,
     pub(super) processors: Processors,
+    pub(super) residents: Residents,
+    /// The number of forked runs.
+    pub(super) forks: u64,
+    /// True if the next child executes many runs.
+    pub(super) is_first: bool,
+    /// In a child that executes many runs, the current one.
+    pub(super) begun: Option<Begun>,
 }
 
 /// The data about a strategy besides itself.
@@ -61,19 +70,6 @@ impl Lane {
         let exposed = known.iter().filter(|(_, standing)| standing.exposed);
         Lane { learns, reported: exposed.map(|(&root, _)| root).collect() }
     }
-}
-
-/// The requested results of a run.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wanted {
-    /// Its steps if it fails.
-    IfFailing,
-    /// Its steps.
-    Steps,
-    /// Its steps and the values that they read and wrote.
-    Values,
-    /// Also who called them, and where the memory of objects comes from.
-    Details,
 }
 
 impl Server {
@@ -112,7 +108,7 @@ impl Server {
         let settings = Settings { memory: MemoryModel::Sc, ..setup.settings };
         let engine = Engine::new(settings.into());
         let (places, known, profiling_error) = (BTreeMap::new(), Known::default(), None);
-        let is_alone = setup.alone;
+        let (is_alone, residents) = (setup.alone, Residents::new(setup.isolation));
         // SAFETY: the function has no preconditions.
         let main = unsafe { libc::pthread_self() };
         Box::new(Server {
@@ -132,6 +128,10 @@ impl Server {
             main,
             signals: Signals::take(),
             processors: Processors::known(is_alone),
+            residents,
+            forks: 0,
+            is_first: false,
+            begun: None,
         })
     }
 

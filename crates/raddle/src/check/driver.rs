@@ -242,6 +242,7 @@ impl TestWorker<'_> {
             idle_timeouts: runtime.engine.has_idle_timeouts(),
             cut_off: *summary.verdict == Verdict::CutOff,
             weak_memory: runtime.engine.is_weak() || self.check.config.memory == Memory::Weak,
+            forked: false,
             details: None,
         };
         if runtime.asked_for_end && !runtime.observes_ends && !runtime::is_shuttle() {

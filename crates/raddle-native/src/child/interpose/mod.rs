@@ -39,5 +39,5 @@ pub(crate) mod thread;
 mod time;
 mod timer_file;
 mod transfer;
-mod unwind;
+pub(crate) mod unwind;
 mod wide;

@@ -9,7 +9,7 @@ use crate::child::pool::Task;
 use crate::child::runtime::with;
 use crate::child::scheduling::{self, step};
 use crate::child::stack::{self, Extent};
-use crate::child::{crash, fiber, loss, pool, shared_memory, switching};
+use crate::child::{crash, fiber, loss, pool, shared_memory, switching, trap};
 use crate::platform::{real, signals};
 use libc::{EBUSY, EDEADLK, EINVAL, ESRCH, ETIMEDOUT, timespec};
 use raddle_engine::Reply;
@@ -68,9 +68,8 @@ pub(super) unsafe extern "C" fn create(
         let attributes = attributes.as_ref().map_or(std::ptr::null(), |copy| std::ptr::from_ref(copy).cast());
         let mut handle = 0;
         // SAFETY: `run` takes a task, and the attributes are copies of the program's own.
-        let error = leave(|| unsafe {
-            real::pthread_create(&raw mut handle, attributes, run as *const c_void, task.cast())
-        });
+        let create = || unsafe { real::pthread_create(&raw mut handle, attributes, run as *const c_void, task.cast()) };
+        let error = leave(|| trap::create_thread(create));
         if error == libc::EAGAIN {
             // The number of threads that the system supports differs between machines and does not depend on
             // the schedule.

@@ -25,6 +25,11 @@ pub(super) unsafe extern "C" fn leave() {
     )
 }
 
+/// Forgets the state of the previous run.
+pub(crate) fn forget() {
+    DUE.store(0, Ordering::Relaxed);
+}
+
 /// Returns true if the current thread must end here, because it was cancelled; the caller then returns at
 /// once.
 pub(super) fn is_due() -> bool {
