@@ -377,8 +377,8 @@ fn reports_show_values_of_atomics() {
     };
     let failed = check_with(&config("pos"), test).unwrap_err();
     let (text, report) =
-        (failed.to_string(), ["update shared.0 -7 -> 3 at", "update shared.2 = 3, unchanged at"]);
-    for report in report.into_iter().chain(["write shared.1 = true at", "read shared.1 = true at"]) {
+        (failed.to_string(), ["update shared.0 -7 -> 3  ", "update shared.2 = 3, unchanged  "]);
+    for report in report.into_iter().chain(["write shared.1 = true  ", "read shared.1 = true  "]) {
         assert!(text.contains(report), "{report}: {text}");
     }
     let recorded = TraceFile::from_json(&std::fs::read_to_string(path(&failed)).unwrap()).unwrap();

@@ -136,8 +136,9 @@ fn check_content(path: &Path) -> Result<()> {
             "{shown}: is linked statically, so the runtime cannot be preloaded\nhelp: link it without -static"
         );
     };
+    let is_musl = loader.contains("musl");
     ensure!(
-        !loader.contains("musl"),
+        !is_musl,
         "{shown}: is linked against musl; only programs that are linked against glibc are supported\nhelp: build it for a glibc \
          target, such as x86_64-unknown-linux-gnu"
     );
