@@ -84,7 +84,7 @@ fn what_a_failing_run_printed_is_shown() {
 #[test]
 fn library_operations_are_reported_with_their_callers() {
     let Some(folder) = folder("callers") else { return };
-    let sent = "send mailbox of server <0.102.0> at race.erl:53 (gen.erl:";
+    let sent = "send mailbox of server <0.102.0>     race.erl:53 (gen.erl:";
     let words = ["beam", "run", "race:asks", "--pa", ".", "--record", "bug.json"];
     let (found, again) = (raddle(&folder, &words), raddle(&folder, &["replay", "bug.json"]));
     for printed in [&found, &again] {

@@ -106,7 +106,7 @@ fn an_old_file_repeats() {
     assert_eq!(ran.status, 1, "{}", ran.err);
     assert_eq!(ran.json()["verdict"], "assertion");
     let ran = raddle(&["report", "crates/raddle-cli/tests/traces/format-2-values.json"]);
-    assert!(ran.out.contains("line 19: a = x (x = 2)"), "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("a = x (x = 2)      line 19"), "{}{}", ran.out, ran.err);
 }
 
 /// Records a run of `pos_fig2`.

@@ -103,7 +103,11 @@ fn what_cannot_be_run_is_reported_from_the_file_alone() {
 #[test]
 fn user_errors_are_reported() {
     let file = recorded("abba", "mistakes");
-    raddle(&["report", &file, "-o", "x.pdf"]).is_user_error(&["x.pdf", "tells no format", "--format"]);
+    raddle(&["report", &file, "-o", "x.pdf"]).is_user_error(&[
+        "x.pdf",
+        "cannot infer the format",
+        "--format",
+    ]);
     raddle(&["report", &file, "-o", &file]).is_user_error(&["would replace the failure file"]);
     raddle(&["report", "no/such.json"]).is_user_error(&["cannot read no/such.json"]);
     raddle(&["report", &file, "-o", "no/such/folder.html"]).is_user_error(&["cannot write the report"]);

@@ -116,7 +116,7 @@ deadlock: 2 threads wait and none can go on
     let parts = [
         "  1  lock #0         src/lib.rs:3:9\n",
         ", which A took at src/lib.rs:3:9\n",
-        "`#0`: made at src/lib.rs:1:9\n",
+        "`#0`: allocated at src/lib.rs:1:9\n",
     ];
     assert!(parts.iter().all(|part| rust.contains(part)), "{rust}");
 }
@@ -129,11 +129,10 @@ fn steps_of_a_library_are_shown_with_their_caller() {
     let expected = "\
 assertion: error: badmatch at race.erl:14, process test
 
-step  process  statement
-   1  test     spawn at race.erl:14
-   2  <0.9.0>  write count at race.erl:9 (ets.erl:30)
-   3  <0.9.0>  send mailbox of test at ets.erl:30
-   4  test     receive mailbox of test at race.erl:14
+  1  test     spawn                    race.erl:14
+  2  <0.9.0>  write count              race.erl:9 (ets.erl:30)
+  3  <0.9.0>  send mailbox of test     ets.erl:30
+  4  test     receive mailbox of test  race.erl:14
 
 It printed:
   one
@@ -210,15 +209,11 @@ fn library_frames_and_addresses_are_shown_only_on_demand() {
         run(&file, RunContext::default(), Terminal { full, all_frames, ..Terminal::default() })
     };
     assert!(
-        reported(false, false).contains("   1  write memory #0 at lib.rs:7\n\n1 step is hidden"),
+        reported(false, false).contains("  1  write memory #0  lib.rs:7\n\n1 step is hidden"),
         "{}",
         reported(false, false)
     );
-    assert!(
-        reported(false, true).contains(" at <std>/atomic.rs:3 < lib.rs:7\n"),
-        "{}",
-        reported(false, true)
-    );
+    assert!(reported(false, true).contains("  <std>/atomic.rs:3 < lib.rs:7\n"), "{}", reported(false, true));
     let full = reported(true, false);
     assert!(full.contains("   1  write 0x7fffb0000be0 at lib.rs:7 in store\n"), "{full}");
     assert!(full.contains("   2  read 0x7fffb0000be0 at <tokio-1.0>/x.rs:3\n"), "{full}");
@@ -397,9 +392,9 @@ fn numbers_without_names_do_not_matter() {
     let expected = "\
 misuse of object 9: destroyed; thread thread 9, location 9
 
-step  A                              thread 7
-   1  read object 9 at src/t.rs:1:5
-   2                                 yield
+     A                            thread 7
+  1  read object 9  src/t.rs:1:5
+  2                               yield
 ";
     assert_eq!(shown(&file), expected);
 }
