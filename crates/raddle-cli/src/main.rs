@@ -116,6 +116,12 @@ fn message(error: &anyhow::Error) -> String {
     format!("error: {}{remedies}", causes.join(": "))
 }
 
+/// Replaces this process by the compiler, or prints its help.
+fn cc(language: raddle_cc::Language, args: &[OsString]) -> anyhow::Result<Outcome> {
+    let text = raddle_cc::run(language, args)?;
+    Ok(Outcome { text, status: EXIT_NOTHING_FOUND })
+}
+
 #[cfg(test)]
 mod tests {
     use anyhow::Context;
@@ -127,10 +133,4 @@ mod tests {
         let text = super::message(&error.expect_err("it is one"));
         assert_eq!(text, "error: cannot write it: No space left\nhelp: use another folder");
     }
-}
-
-/// Replaces this process by the compiler, or prints its help.
-fn cc(language: raddle_cc::Language, args: &[OsString]) -> anyhow::Result<Outcome> {
-    let text = raddle_cc::run(language, args)?;
-    Ok(Outcome { text, status: EXIT_NOTHING_FOUND })
 }

@@ -37,7 +37,7 @@ pub fn search<T: Target>(target: &T, search: &Search<'_>) -> Searched<T> {
                     outcome.first = Some((turn, failure));
                     outcome.tally.add_failure(kind);
                 }
-                return Ok(outcome);
+                return Ok(*outcome);
             }
             Ended::Discovery { shared, first } => {
                 restarts += 1;
@@ -51,7 +51,7 @@ pub fn search<T: Target>(target: &T, search: &Search<'_>) -> Searched<T> {
 /// The end of the runs of a search.
 enum Ended<F, E> {
     /// The search is over.
-    Over(Outcome<F, E>),
+    Over(Box<Outcome<F, E>>),
     /// A run discovered shared memory.
     Discovery {
         /// The memory, packed.
@@ -160,7 +160,7 @@ fn search_once<T: Target>(
     if search.shard.is_none() {
         log.clear();
     }
-    Ok(Ended::Over(Outcome { tally, first, log, stopped_at, lost }))
+    Ok(Ended::Over(Box::new(Outcome { tally, first, log, stopped_at, lost })))
 }
 
 /// Executes the runs of several searches on `cores` cores. Those that cannot be split come first and share
