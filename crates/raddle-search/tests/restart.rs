@@ -65,8 +65,8 @@ impl Worker for Runs {
     fn receive(&mut self) -> io::Result<Option<FinishedRun<u64>>> {
         let number = self.requested;
         let fails = self.failing.contains(&number);
-        let mut details = Details::default();
-        details.kind = fails.then(|| "assertion".to_owned());
+        let kind = fails.then(|| "assertion".to_owned());
+        let mut details = Details { kind, ..Details::default() };
         if self.discovering.contains(&number) {
             details.discovered = vec![1; self.level + 1];
         }

@@ -109,16 +109,17 @@ fn a_signal_before_the_wait_for_it_is_lost() {
 fn a_program_is_started_by_the_name_that_was_typed() {
     let folder = compile("start");
     std::os::unix::fs::symlink("start", folder.join("other name")).expect("a link can be made");
-    let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap_or_default());
+    let here = |words: &[&str]| {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "PATH=$PWD:$PATH exec \"$@\"", "sh"]).args(words).current_dir(&folder);
+        shell.output().expect("a shell starts")
+    };
     for name in ["./start", "./other name", "other name"] {
-        let mut plain = Command::new("sh");
-        plain.args(["-c", &format!("exec \"{name}\" word")]).env("PATH", &path);
-        let plain = plain.current_dir(&folder).output().expect("the program starts");
-        assert!(plain.status.success());
+        let plain = here(&[name, "word"]);
+        assert!(plain.status.success(), "{}", String::from_utf8_lossy(&plain.stderr));
         std::fs::write(folder.join("plain"), plain.stdout).expect("the output can be kept");
-        let mut command = Command::new(env!("CARGO_BIN_EXE_raddle"));
-        command.args(["run", "--runs", "2", "--expect-output", "plain", "--", name, "word"]);
-        let output = command.env("PATH", &path).current_dir(&folder).output().expect("raddle starts");
+        let options = ["run", "--runs", "2", "--expect-output", "plain", "--", name, "word"];
+        let output = here(&[&[env!("CARGO_BIN_EXE_raddle")], &options[..]].concat());
         assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stdout));
     }
 }
