@@ -12,29 +12,20 @@
 //! so that none is missed; but not if data races are tracked, because then two accesses that do not overlap
 //! would race.
 
+use crate::child::known::{ENDS, JOINED, Known, LEARNED, SHARED, Unit, spread};
 use crate::platform::table::Table;
 use raddle_model::ThreadId;
-use raddle_model::native::SharedUnit;
 
 /// The log2 of the unit size in bytes.
 const UNIT_BITS: u32 = 3;
-/// The unit that is shared if a thread has asked whether another one has ended. No memory has this address.
-const ENDS: u64 = 0;
 /// Only this many units of a longer access are considered.
 const LONGEST: u64 = 4096;
 
-/// The owner of a byte that several threads have touched.
-const SHARED: u8 = u8::MAX;
 /// The owner of a byte that several threads have touched and that is mapped without write permission.
 const CONSTANT: u8 = u8::MAX - 1;
 /// The owner of bytes of all threads whose number does not fit. Two of them always share.
 const LATE: u8 = u8::MAX - 2;
 
-/// The bits of a layout: boundaries in the lowest byte, joined ones in the next. Bit `i` is the boundary
-/// before byte `i`; bit 0 is unused.
-const JOINED: u32 = 8;
-/// The layout was known before the run.
-const LEARNED: u32 = 1 << 16;
 /// The boundary of a unit that the run touches first: most variables have four or eight bytes.
 const MIDDLE: u8 = 1 << 4;
 
@@ -92,14 +83,6 @@ const MOST_UNSEEN: [u32; 3] = [1 << 10, 1 << 16, 1 << 22];
 /// The divisor of these numbers after the first time.
 const PART: u32 = 64;
 
-/// Shared bytes and layouts, by unit.
-#[derive(Clone, Default)]
-pub(crate) struct Known {
-    /// The owners of the bytes of a unit, the first byte in the lowest eight bits; 0 for a byte that no thread has touched.
-    owners: Table<u64>,
-    layouts: Table<u32>,
-}
-
 /// The first bytes of the objects that an access touches, in order. Objects after the first two are only counted.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(crate) struct Touched {
@@ -142,13 +125,6 @@ const EACH: u64 = u64::MAX / 255;
 #[inline]
 fn mask(from: u32, to: u32) -> u64 {
     (u64::MAX >> (64 - 8 * (to - from))) << (8 * from)
-}
-
-/// Returns a word whose bytes are `byte` where the bits of `mask` are set.
-fn spread(mask: u8, byte: u8) -> u64 {
-    // Each bit of the mask goes to the lowest bit of its byte.
-    let ones = (0..8).filter(|bit| mask & 1 << bit != 0).fold(0_u64, |word, bit| word | 1 << (8 * bit));
-    ones * u64::from(byte)
 }
 
 impl Accesses {
@@ -372,77 +348,6 @@ impl Accesses {
 
 fn owner(thread: ThreadId) -> u8 {
     u8::try_from(thread.0 + 1).unwrap_or(LATE).min(LATE)
-}
-
-/// The knowledge about a unit with shared bytes. Plain data, so that it can be passed to another process.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(C)]
-pub(crate) struct Unit {
-    unit: u64,
-    layout: u32,
-    shared: u32,
-}
-
-impl Unit {
-    /// Returns true if it is memory, and not the fact that ends of threads are observed.
-    pub(crate) fn is_memory(&self) -> bool {
-        self.unit != ENDS
-    }
-
-    /// Returns the number of shared bytes.
-    pub(crate) fn bytes(&self) -> u32 {
-        self.shared.count_ones()
-    }
-}
-
-impl Known {
-    /// Reads the memory of a failure file or a request.
-    pub(crate) fn read(packed: &[u64]) -> Known {
-        let mut known = Known::default();
-        for SharedUnit { unit, bytes, boundaries } in packed.iter().copied().map(SharedUnit::unpack) {
-            known.owners.set(unit, spread(bytes, SHARED));
-            known.layouts.set(unit, u32::from(boundaries) | LEARNED);
-        }
-        known
-    }
-
-    /// Returns the form that [`Known::read`] takes.
-    pub(crate) fn packed(&self) -> Vec<u64> {
-        let pack = |Unit { unit, layout, shared }: Unit| {
-            let boundaries = layout as u8 & !((layout >> JOINED) as u8);
-            SharedUnit { unit, bytes: shared as u8, boundaries }.pack()
-        };
-        self.units().into_iter().map(pack).collect()
-    }
-
-    /// Returns the units with shared bytes, in order.
-    pub(crate) fn units(&self) -> Vec<Unit> {
-        let shared = |owners: u64| {
-            let bytes = owners.to_le_bytes();
-            (0..8).fold(0, |mask, byte| mask | u32::from(bytes[byte] == SHARED) << byte)
-        };
-        let units = self.owners.iter().map(|(unit, owners)| Unit {
-            unit,
-            layout: self.layouts.get(unit).unwrap_or(0) & !LEARNED,
-            shared: shared(owners),
-        });
-        let mut units: Vec<Unit> = units.filter(|unit| unit.shared != 0).collect();
-        units.sort_unstable_by_key(|unit| unit.unit);
-        units
-    }
-
-    /// Adds the knowledge of a run. Returns true if anything is new.
-    pub(crate) fn add(&mut self, learned: &[Unit]) -> bool {
-        let mut is_new = false;
-        for &Unit { unit, layout, shared } in learned {
-            let (owners, known) = (self.owners.get(unit).unwrap_or(0), self.layouts.get(unit).unwrap_or(0));
-            let (more, wider) = (owners | spread(shared as u8, SHARED), known | layout | LEARNED);
-            is_new |= more != owners || wider != known;
-            self.owners.set(unit, more);
-            self.layouts.set(unit, wider);
-        }
-        is_new
-    }
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ pub(crate) mod heap;
 pub(crate) mod heap_checks;
 pub(crate) mod inconclusive;
 pub(crate) mod interpose;
+pub(crate) mod known;
 pub(crate) mod loss;
 pub(crate) mod objects;
 pub(crate) mod os_thread;

@@ -3,7 +3,7 @@
 //! The processes of the server and of the run are the same program at the same addresses, so plain data is
 //! copied unchanged.
 
-use crate::child::accesses::Unit;
+use crate::child::known::Unit;
 use crate::child::objects::ObjectRecord;
 use crate::child::outside::Wake;
 use crate::child::runtime::{MemoryNote, Runtime};

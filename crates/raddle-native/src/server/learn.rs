@@ -2,8 +2,8 @@
 
 use super::begun::Wanted;
 use super::state::Server;
-use crate::child::accesses::{Known, Unit};
 use crate::child::interpose::access;
+use crate::child::known::{Known, Unit};
 use crate::child::results::RunData;
 use raddle_engine::{Choice, Plan, Point, Rng, Strategy};
 use raddle_model::native::{Answer, Points};

@@ -20,8 +20,8 @@ mod signals;
 mod state;
 mod wire;
 
-use crate::child::accesses::Known;
 use crate::child::interpose::thread::run_early;
+use crate::child::known::Known;
 use crate::child::results::RunData;
 use crate::child::{control, fiber, pool, shared_memory, switching};
 use crate::platform::{huge_pages, raw};

@@ -6,7 +6,7 @@ use super::processor::Processors;
 use super::residents::Residents;
 use super::signals::Signals;
 use super::wire::Wire;
-use crate::child::accesses::Known;
+use crate::child::known::Known;
 use crate::platform::memory;
 use crate::platform::modules::Modules;
 use crate::platform::raw;
