@@ -37,6 +37,22 @@ fn missing_programs_are_rejected() {
     refused(&folder, &["run", "--", "./plain"], &["is not a Linux program (ELF)\nhelp: "]);
 }
 
+/// The Go compiler writes such a note.
+#[test]
+fn go_programs_are_rejected() {
+    let folder = folder("go");
+    let note = "__asm__(\".section .note.go.buildid,\\\"a\\\",@note; .long 4, 4, 4; .ascii \\\"Go\\\\0\\\\0\\\"; .long 0; .text\");";
+    write(folder.join("go.c"), format!("{note}\nint main(void) {{ return 0; }}\n"))
+        .expect("the folder can be written to");
+    let compiled = Command::new("gcc").args(["-o", "go", "go.c"]).current_dir(&folder).status();
+    assert!(compiled.expect("gcc starts").success());
+    refused(
+        &folder,
+        &["run", "--", "./go"],
+        &["go: is a Go program", "\nhelp: test Go code with `go test -race`"],
+    );
+}
+
 #[test]
 fn scripts_are_rejected_with_their_interpreter() {
     let folder = folder("scripts");

@@ -63,6 +63,13 @@ pub fn library_access(program: &Path) -> Result<Option<&'static str>> {
     Ok(NAMES.iter().find(calls).copied())
 }
 
+/// Returns true if a note in the first part of a program says that the Go compiler has made it.
+fn has_go_note(bytes: &[u8]) -> bool {
+    const WORD: [u8; 4] = 4_u32.to_le_bytes();
+    // The length of the name, the length of the content, the type, and the name.
+    bytes.windows(16).any(|note| note[..4] == WORD && note[8..12] == WORD && &note[12..] == b"Go\0\0")
+}
+
 fn is_executable(data: &Metadata) -> bool {
     data.permissions().mode() & 0o111 != 0
 }
@@ -141,6 +148,12 @@ fn check_content(path: &Path) -> Result<()> {
         !is_musl,
         "{shown}: is linked against musl; only programs that are linked against glibc are supported\nhelp: build it for a glibc \
          target, such as x86_64-unknown-linux-gnu"
+    );
+    let is_go = has_go_note(&bytes);
+    ensure!(
+        !is_go,
+        "{shown}: is a Go program, whose runtime calls the kernel without the C library\nhelp: test Go code with `go test -race`; \
+         Raddle controls programs in C, C++, Rust and Erlang"
     );
     ensure!(Path::new(&loader).exists(), "{shown}: its dynamic loader, {loader}, is not on this machine");
     Ok(())

@@ -124,7 +124,11 @@ pub(crate) fn stuck(process: i32, patience: i32, modules: &Modules, ask: impl Fn
             format!("it computes {at}without reaching an operation that raddle controls\nhelp: {remedy}")
         }
         Some(number) => {
-            format!("it waits in the system call {}, which raddle does not control", call_name(number))
+            format!(
+                "it waits in the system call {}, which raddle does not control\nhelp: replace that call in the test, or use \
+                 the function of the C library if the program calls the kernel by itself",
+                call_name(number)
+            )
         }
         None => "its state is unknown".to_owned(),
     };
@@ -147,6 +151,7 @@ fn call_name(number: &str) -> String {
         "7" | "271" => "poll",
         "23" | "270" => "select",
         "34" => "pause",
+        "35" => "nanosleep",
         "43" | "288" => "accept",
         "45" | "47" => "recv",
         "42" => "connect",
@@ -165,7 +170,7 @@ fn call_name(number: &str) -> String {
         "426" => "io_uring_enter",
         "230" => "clock_nanosleep",
         "232" | "281" => "epoll_wait",
-        other => return format!("system call {other}"),
+        other => return format!("number {other}"),
     };
     name.to_owned()
 }
