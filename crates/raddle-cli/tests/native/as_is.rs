@@ -148,6 +148,25 @@ fn an_exit_status_is_noted() {
     assert_eq!(output.status.code(), Some(1));
 }
 
+/// Only a forked process may become another program.
+#[test]
+fn a_program_that_becomes_another_is_refused() {
+    let folder = compile("becomes_another");
+    for (how, shown) in
+        [("vector", "execv of /bin/echo"), ("list", "execl of /bin/echo"), ("thread", "execlp of echo")]
+    {
+        super::refused(
+            &folder,
+            &["run", "--", "./becomes_another", how],
+            &[shown, "help: run that program instead"],
+        );
+    }
+    std::fs::write(folder.join("plain"), "one two\n").expect("a file can be written");
+    let words = ["run", "--runs", "3", "--expect-output", "plain", "--", "./becomes_another", "fork"];
+    let output = raddle(&folder, &words);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stdout));
+}
+
 /// A process that outlives its run would hold the lock that the next run needs.
 #[test]
 fn processes_end_with_their_run() {

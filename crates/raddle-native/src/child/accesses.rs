@@ -12,8 +12,7 @@
 //! so that none is missed; but not if data races are tracked, because then two accesses that do not overlap
 //! would race.
 
-use crate::child::known::{ENDS, JOINED, Known, LEARNED, SHARED, Unit, spread};
-use crate::platform::table::Table;
+use crate::child::known::{ENDS, JOINED, Known, LEARNED, SHARED, Unit};
 use raddle_model::ThreadId;
 
 /// The log2 of the unit size in bytes.

@@ -12,6 +12,7 @@ pub(crate) mod cancel;
 mod cond;
 mod descriptor;
 mod entry;
+mod exec;
 mod file_lock;
 pub(crate) mod futex;
 mod guard;
