@@ -25,9 +25,9 @@ pub(crate) struct Known {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
 pub(crate) struct Unit {
-    unit: u64,
-    layout: u32,
-    shared: u32,
+    pub(super) unit: u64,
+    pub(super) layout: u32,
+    pub(super) shared: u32,
 }
 
 impl Unit {
