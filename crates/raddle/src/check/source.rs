@@ -11,7 +11,7 @@ pub(super) struct Sources(BTreeMap<&'static str, Option<String>>);
 impl Sources {
     /// Returns the variable, static or field that the object created at `location` is assigned to, if the source
     /// can be read and says so on the same line or the one before it.
-    pub(super) fn name(&mut self, location: &Location<'static>) -> Option<String> {
+    pub(super) fn name(&mut self, location: &'static Location<'static>) -> Option<String> {
         let source = self.0.entry(location.file()).or_insert_with(|| read(location.file())).as_deref()?;
         let row = (location.line() as usize).checked_sub(1)?;
         let line = source.lines().nth(row)?;
