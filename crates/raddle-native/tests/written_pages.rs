@@ -1,4 +1,4 @@
-//! The kernel reports pages that were written, whoever wrote them.
+//! The kernel reports pages that were written by the program or by system calls.
 //!
 //! The library replaces C functions of the program that contains it, so it is not linked here: the modules are compiled
 //! as part of this test.

@@ -203,7 +203,7 @@ fn fences_work_beside_plain_data() {
     if !is_thorough() {
         return;
     }
-    // A sequence lock: whoever reads the new data does not read the old number after it.
+    // A sequence lock: a thread that reads the new data does not read the old number after it.
     let reader = [Load(X, Acquire), Read(Y), Fence(Acquire), Load(X, Relaxed)];
     let writer = [Store(X, 1, Relaxed), Fence(Release), Write(Y, 1), Store(X, 2, Release)];
     assert!(!allows(&[&writer, &reader], &[0, 1, 0]));

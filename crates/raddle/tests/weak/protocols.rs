@@ -74,7 +74,7 @@ fn sleeper_without_fences() {
     found(true, || sleeper(false), || sleeper(true));
 }
 
-/// Whoever loses the race to initialize uses the winner's value.
+/// A thread that loses the race to initialize uses the winner's value.
 fn once_box(failure: Ordering) {
     let cells = Arc::new(atomics::<2>());
     let pointer = Arc::new(AtomicUsize::new(0));

@@ -80,7 +80,7 @@ int main(void) {
     result = timer_delete(timer);
     printf("timer_delete: %d\n", result);
 
-    /* Nobody waits for this one. */
+    /* A timer that starts a thread. */
     sem_init(&called, 0, 0);
     event = (struct sigevent){.sigev_notify = SIGEV_THREAD};
     event.sigev_notify_function = on_thread;

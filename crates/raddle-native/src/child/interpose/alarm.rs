@@ -54,7 +54,7 @@ unsafe extern "C" fn run(argument: *mut c_void) -> *mut c_void {
     std::ptr::null_mut()
 }
 
-/// Starts a thread that nobody joins.
+/// Starts a detached thread.
 fn start(function: usize, argument: *mut c_void, place: usize) {
     let mut handle = 0;
     // SAFETY: there is room for the handle, and the function takes the argument: it is `run`, or one that the program
