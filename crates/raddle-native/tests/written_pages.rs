@@ -16,8 +16,16 @@ use platform::effects::{self, Effect};
 use platform::raw;
 use platform::written_pages::{Mapping, PAGE, WrittenPages};
 use std::io::Write;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 const BLOCK: usize = 2 << 20;
+
+/// Effects are recorded for the whole process, so the tests run one by one.
+static ALONE: Mutex<()> = Mutex::new(());
+
+fn alone() -> MutexGuard<'static, ()> {
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 fn pages(watched: &WrittenPages, base: usize) -> Vec<usize> {
     let mut found = Vec::new();
@@ -27,7 +35,8 @@ fn pages(watched: &WrittenPages, base: usize) -> Vec<usize> {
 }
 
 #[test]
-fn written_pages_are_reported_whoever_writes_them() {
+fn written_pages_are_reported() {
+    let _alone = alone();
     let base = (raw::map(8 * BLOCK, false, 0) as usize).next_multiple_of(BLOCK);
     // SAFETY: the page is within the mapping, which this test alone uses.
     let write = |page: usize| unsafe { ((base + page * PAGE) as *mut u8).write_volatile(1) };
@@ -66,6 +75,7 @@ fn written_pages_are_reported_whoever_writes_them() {
 
 #[test]
 fn calls_are_undone_or_leave_a_trace() {
+    let _alone = alone();
     let effect = |number, first, second, third| effects::effect(number, &[first, second, third, 0, 0, 0]);
     assert_eq!(effect(libc::SYS_getpid, 0, 0, 0), Effect::None);
     assert_eq!(effect(libc::SYS_write, 1, 0, 0), Effect::Output);
