@@ -161,6 +161,8 @@ fn a_program_that_becomes_another_is_refused() {
             &[shown, "help: run that program instead"],
         );
     }
+    let fault = run(&folder, &["--runs", "2", "--fail-on-exit", "--", "./becomes_another", "fault"]);
+    assert_eq!(fault["verdict"].as_str(), Some("passed"), "{fault}");
     std::fs::write(folder.join("plain"), "one two\n").expect("a file can be written");
     let words = ["run", "--runs", "3", "--expect-output", "plain", "--", "./becomes_another", "fork"];
     let output = raddle(&folder, &words);

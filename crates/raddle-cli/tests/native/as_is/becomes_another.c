@@ -1,4 +1,5 @@
 /* The process, or a forked one, becomes another program. */
+#include <errno.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -16,6 +17,8 @@ int main(int count, char **words) {
         execv("/bin/echo", arguments);
     if (strcmp(how, "list") == 0)
         execl("/bin/echo", "echo", "one", "two", (char *)NULL);
+    if (strcmp(how, "fault") == 0)
+        return execv((char *)8, arguments) == -1 && errno == EFAULT ? 0 : 1;
     if (strcmp(how, "thread") == 0) {
         pthread_t thread;
         pthread_create(&thread, NULL, become, NULL);

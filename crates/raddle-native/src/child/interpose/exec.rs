@@ -4,13 +4,19 @@
 
 use crate::child::control::enter;
 use crate::child::loss;
+use crate::platform::raw::is_readable;
 use crate::platform::real::Hidden;
 use std::ffi::{CStr, c_char};
 
-/// Ends the run, unless the call comes from a process that the program has forked.
-fn refuse(name: &str, path: Option<&CStr>) {
+/// Ends the run, unless the call comes from a process that the program has forked, or fails because of its path.
+fn refuse(name: &str, path: Option<*const c_char>) {
     enter(|| {
-        let path = path.map_or_else(|| "a file".into(), CStr::to_string_lossy);
+        if path.is_some_and(|path| !is_readable(path as usize, 1)) {
+            return;
+        }
+        // SAFETY: the function requires a zero-terminated path, and its memory is mapped.
+        let path =
+            path.map_or_else(|| "a file".into(), |path| unsafe { CStr::from_ptr(path) }.to_string_lossy());
         loss::lose(&format!(
             "it becomes another program ({name} of {path}), which raddle does not control\nhelp: run that program instead, or \
              start it in a new process"
@@ -25,9 +31,7 @@ macro_rules! execs {
         unsafe extern "C" fn $name() {
             extern "C" fn note(first: *const c_char) -> usize {
                 static HIDDEN: Hidden = Hidden::new(concat!(stringify!($name), "\0"));
-                // SAFETY: the function requires a zero-terminated path.
-                let path = $has_path.then(|| unsafe { CStr::from_ptr(first) });
-                refuse(stringify!($name), path);
+                refuse(stringify!($name), $has_path.then_some(first));
                 HIDDEN.find()
             }
             std::arch::naked_asm!(
