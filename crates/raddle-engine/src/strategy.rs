@@ -294,6 +294,12 @@ impl SmallPoint<'_> {
         self.engine.threads.enabled_few()
     }
 
+    /// Returns the threads, enabled or not, whose next operation touches `object`; with `writers`, those that write it.
+    #[inline]
+    pub fn touching(&self, object: ObjectId, writers: bool) -> u64 {
+        self.engine.pending.few(object, writers)
+    }
+
     /// Returns the threads for which [`Point::for_rivals`] calls its action.
     #[inline]
     pub fn rivals(&self, thread: ThreadId, object: ObjectId, writers: bool) -> u64 {

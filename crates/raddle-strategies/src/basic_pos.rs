@@ -31,49 +31,44 @@ pub struct BasicPos {
     rng: Rng,
     /// Invariant at a choice: exactly the enabled threads, each with the priority of its next event.
     priorities: Tournament,
-    /// Per thread: its number of steps when a priority was last drawn for it, and that priority. Invariant:
-    /// there are entries for all threads that were enabled, and for the first [`FEW`].
-    drawn: Vec<(u32, u64)>,
+    /// The thread that took the latest step, if any: its next event is a new one.
+    last: Option<ThreadId>,
+    /// Per thread: the priority of its next event if that was drawn and is blocked, else `NONE`.
+    kept: Vec<u64>,
 }
 
-/// Stands for no number of steps.
-const NEVER: u32 = u32::MAX;
-
-/// The number of threads that always have an entry in `drawn`.
-const FEW: usize = 8;
+/// Stands for no priority.
+const NONE: u64 = 0;
 
 impl BasicPos {
     /// Creates BasicPOS, which has no parameters.
     pub fn new() -> BasicPos {
-        BasicPos { rng: Rng::for_run(0, 0), priorities: Tournament::default(), drawn: vec![(NEVER, 0); FEW] }
+        BasicPos { rng: Rng::for_run(0, 0), priorities: Tournament::default(), last: None, kept: Vec::new() }
     }
-}
 
-impl BasicPos {
-    /// Chooses between any number of threads.
+    /// Chooses after any changes.
     #[inline(never)] // Keeps the path of a choice between few threads short.
     fn choose_otherwise(&mut self, point: &Point<'_>) -> Choice {
-        self.drawn.resize(point.thread_count().max(self.drawn.len()), (NEVER, 0));
-        for thread in point.changed() {
-            if point.is_enabled(thread) {
-                let priority = self.priority(point, thread);
+        self.kept.resize(point.thread_count().max(self.kept.len()), NONE);
+        point.for_changed(|thread, enabled| {
+            let is_new = self.last == Some(thread);
+            let known = if is_new { NONE } else { self.priorities.get(thread) };
+            let kept = std::mem::replace(&mut self.kept[thread.index()], NONE);
+            let known = if known == NONE && !is_new { kept } else { known };
+            if enabled {
+                let priority = if known == NONE { self.rng.bits() } else { known };
                 self.priorities.set(thread, priority);
             } else {
+                self.kept[thread.index()] = known;
                 self.priorities.remove(thread);
             }
-        }
-        Choice::Run(self.priorities.winner().expect("a point has an enabled thread"))
-    }
-
-    /// Returns the priority of the next event of an enabled thread, and draws it if it is a new one.
-    #[inline(always)] // On the path of every choice.
-    fn priority(&mut self, point: &Point<'_>, thread: ThreadId) -> u64 {
-        let (at, priority) = &mut self.drawn[thread.index()];
-        let progress = point.progress(thread);
-        if *at != progress {
-            (*at, *priority) = (progress, self.rng.bits());
-        }
-        *priority
+            if is_new {
+                self.last = None;
+            }
+        });
+        let thread = self.priorities.winner().expect("a point has an enabled thread");
+        self.last = Some(thread);
+        Choice::Run(thread)
     }
 }
 
@@ -87,24 +82,23 @@ impl Strategy for BasicPos {
     fn begin(&mut self, rng: Rng) -> Plan {
         self.rng = rng;
         self.priorities.clear();
-        self.drawn.fill((NEVER, 0));
+        self.last = None;
+        self.kept.clear();
         Plan::Run
     }
 
     fn choose(&mut self, point: &Point<'_>) -> Choice {
-        let Some(few) = point.few(self.priorities.few().min(FEW)) else {
+        let (Some(few), Some(last)) = (point.few(self.priorities.few()), self.last) else {
             return self.choose_otherwise(point);
         };
-        let enabled = few.enabled();
-        let mut changed = few.changed & enabled;
-        while changed != 0 {
-            let thread = ThreadId(changed.trailing_zeros());
-            let priority = self.priority(point, thread);
-            self.priorities.set_few(thread.0, priority);
-            changed &= changed - 1;
+        if few.changed != 1 << last.0 || few.enabled() & few.changed == 0 {
+            return self.choose_otherwise(point);
         }
-        self.priorities.remove_few(few.changed & !enabled);
-        Choice::Run(self.priorities.winner_of_few(few.count).expect("a point has an enabled thread"))
+        // The most common case by far.
+        self.priorities.set_few(last.0, self.rng.bits());
+        let thread = self.priorities.winner_of_few(few.count).expect("a point has an enabled thread");
+        self.last = Some(thread);
+        Choice::Run(thread)
     }
 
     fn pick(&mut self, arity: u32) -> u32 {

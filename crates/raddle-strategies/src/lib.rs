@@ -49,6 +49,7 @@ mod sums;
 mod tournament;
 mod upo_path;
 mod values;
+mod words;
 
 pub use catalogue::{Capabilities, Entry, Exact, Family, Parameter};
 pub use spec::{SpecError, build, covers_everything, entry, exact, leaves_out, pct_depth};

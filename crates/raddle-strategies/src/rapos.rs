@@ -15,10 +15,13 @@
 //! ends the run, but this is known only afterwards; of the runs that fail in the same way but stop with
 //! the other threads at different steps, some may never occur.
 
+mod many;
+
 use crate::catalogue::{Build, Capabilities, Entry, Family};
-use crate::sums::FEW;
-use raddle_engine::{Choice, Plan, Point, Rng, Strategy};
-use raddle_model::{Kind, ObjectId, Operation, ThreadId};
+use crate::words;
+use many::Many;
+use raddle_engine::{Choice, Plan, Point, Rng, SmallPoint, Strategy};
+use raddle_model::{Kind, ThreadId, Touch};
 
 /// The catalogue entry.
 pub(crate) const ENTRY: Entry = Entry {
@@ -36,76 +39,111 @@ pub(crate) const ENTRY: Entry = Entry {
 #[derive(Clone, Debug)]
 pub struct Rapos {
     rng: Rng,
-    /// The rest of the current batch.
-    batch: Vec<ThreadId>,
-    /// The operations that the current batch has executed.
-    executed: Touched,
-    /// The next operations of the threads chosen for a batch.
-    taken: Touched,
-    /// Per thread: the number of the batch that it left because it was disabled.
-    left: Vec<u32>,
-    /// Scratch: the threads from which a batch is chosen.
-    schedulable: Vec<ThreadId>,
-    /// One more than the number of batches of the run.
-    batches: u32,
-    /// The number of threads up to which all are looked at: [`FEW`].
-    few: usize,
-    /// True if there were more than `few` threads when a batch of this run was chosen.
+    few: Few,
+    many: Many,
+    /// True if `many` is used in this run.
     is_wide: bool,
-    /// If so: the threads of [`Point::changed`] since the current batch was chosen, in any order.
-    moved: Vec<ThreadId>,
-    /// If so: the objects that the current batch has touched.
-    objects: Vec<ObjectId>,
-    /// Per thread: its number of steps, if it was enabled when the current batch was chosen.
-    offered: Vec<Option<u32>>,
-    /// If there are many threads: the number of the last batch for which each was schedulable.
-    listed: Vec<u32>,
-    /// The threads whose next operation ends the program, among others.
-    exits: Vec<ThreadId>,
+    /// The number of threads up to which `few` is used.
+    most: usize,
 }
 
-/// A set of operations, by the objects that they touch.
-#[derive(Clone, Default, Debug)]
-struct Touched {
-    /// Per object: 2 * `set` if an operation touches it, 2 * `set` + 1 if one writes it; else less.
-    objects: Vec<u32>,
-    /// Number of this set.
-    set: u32,
-    any: bool,
-    exit: bool,
+/// The state of a run with few threads; sets of threads are words.
+#[derive(Clone, Copy, Default, Debug)]
+struct Few {
+    /// The rest of the current batch, but for `first`; the thread of the highest number comes next.
+    batch: u64,
+    /// The first thread chosen for the current batch, which comes last; 0 if it is not part of the rest.
+    first: u64,
+    /// The threads that were enabled when the current batch was chosen and have taken no step since.
+    seen: u64,
+    /// The threads whose next operation depends on one that the current batch has executed.
+    dependent: u64,
+    /// Those of `seen` whose next operation ends the program, among others.
+    exits: u64,
 }
 
-impl Touched {
-    fn clear(&mut self) {
-        if self.set == u32::MAX / 2 {
-            *self = Touched::default();
-        }
-        self.set += 1;
-        (self.any, self.exit) = (false, false);
-    }
-
+impl Few {
+    /// Returns the threads whose next operation depends on that of `thread`, reads being independent, or is that.
     #[inline(always)] // Twice for each choice.
-    fn add(&mut self, operation: &Operation) {
-        self.any = true;
-        self.exit |= operation.kind == Kind::Exit;
-        for (object, writes) in operation.objects() {
-            if object.index() >= self.objects.len() {
-                self.objects.resize(object.index() + 1, 0);
+    fn dependents(&self, point: &Point<'_>, few: SmallPoint<'_>, thread: ThreadId) -> u64 {
+        let operation = point.operation(thread);
+        if operation.kind == Kind::Exit {
+            return u64::MAX;
+        }
+        let [first, second] = operation.touches;
+        let of = |touch: Touch| touch.object().map_or(0, |object| few.touching(object, !touch.writes()));
+        let second = if second == Touch::NONE { 0 } else { of(second) };
+        self.exits | of(first) | second
+    }
+
+    /// Returns the schedulable threads: those whose next event depends on the current batch, is new, or was not enabled
+    /// before.
+    #[inline]
+    fn schedulable(&mut self, point: &Point<'_>, enabled: u64) -> u64 {
+        let new = enabled & !self.seen;
+        self.exits &= self.seen;
+        for thread in words::threads(new) {
+            let exits = point.operation(thread).kind == Kind::Exit;
+            self.exits |= u64::from(exits) << thread.0;
+        }
+        let schedulable = new | self.dependent & enabled;
+        (self.seen, self.dependent) = (enabled, 0);
+        schedulable
+    }
+
+    /// Chooses a batch: a random thread, then, in thread order, each further one that is independent of those taken, with
+    /// probability 1/2.
+    #[inline]
+    fn next_batch(&mut self, rng: &mut Rng, point: &Point<'_>, few: SmallPoint<'_>) {
+        let schedulable = match self.schedulable(point, few.enabled()) {
+            0 => 1 << any_enabled(rng, point).0,
+            some => some,
+        };
+        let first = words::draw(schedulable, rng);
+        self.first = 1 << first.0;
+        let mut rest = schedulable & !self.first & !self.dependents(point, few, first);
+        while rest != 0 {
+            let thread = ThreadId(rest.trailing_zeros());
+            rest &= rest - 1;
+            if joins(rng) {
+                self.batch |= 1 << thread.0;
+                rest &= !self.dependents(point, few, thread);
             }
-            let touched = &mut self.objects[object.index()];
-            *touched = (*touched).max(2 * self.set + u32::from(writes));
         }
     }
 
-    /// Returns true if `operation` depends on one of the set, where reads do not depend on each other.
-    fn depend(&self, operation: &Operation) -> bool {
-        let touched = |object: ObjectId| self.objects.get(object.index()).copied().unwrap_or(0);
-        self.exit
-            || self.any && operation.kind == Kind::Exit
-            || operation
-                .objects()
-                .any(|(object, writes)| touched(object) >= 2 * self.set + u32::from(!writes))
+    #[inline]
+    fn choose(&mut self, rng: &mut Rng, point: &Point<'_>, few: SmallPoint<'_>) -> ThreadId {
+        // An event of the batch is independent of the others, but the spin rule may still deschedule its
+        // thread.
+        let left = few.changed & !few.enabled();
+        self.batch &= !left;
+        self.first &= !left;
+        if self.batch | self.first == 0 {
+            self.next_batch(rng, point, few);
+        }
+        let next = if self.batch == 0 { self.first } else { self.batch };
+        let thread = ThreadId(next.ilog2());
+        let taken = 1 << thread.0;
+        self.batch &= !taken;
+        self.first &= if next == taken { !taken } else { u64::MAX };
+        self.dependent |= self.dependents(point, few, thread);
+        self.seen &= !taken;
+        thread
     }
+}
+
+/// Returns a random enabled thread.
+#[cold]
+fn any_enabled(rng: &mut Rng, point: &Point<'_>) -> ThreadId {
+    let enabled = point.enabled();
+    enabled[rng.below(enabled.len() as u64) as usize]
+}
+
+/// Draws whether a further thread joins a batch.
+#[inline]
+fn joins(rng: &mut Rng) -> bool {
+    rng.bits() >> 63 == 1
 }
 
 impl Rapos {
@@ -113,101 +151,20 @@ impl Rapos {
     pub fn new() -> Rapos {
         Rapos {
             rng: Rng::for_run(0, 0),
-            batch: Vec::new(),
-            executed: Touched::default(),
-            taken: Touched::default(),
-            left: Vec::new(),
-            schedulable: Vec::new(),
-            batches: 1,
-            few: FEW,
+            few: Few::default(),
+            many: Many::default(),
             is_wide: false,
-            moved: Vec::new(),
-            objects: Vec::new(),
-            offered: Vec::new(),
-            listed: Vec::new(),
-            exits: Vec::new(),
+            most: u64::BITS as usize,
         }
     }
 
-    /// Lists the schedulable threads, in thread order: those whose next event depends on the current batch, is new, or was not
-    /// enabled before.
-    fn list(&mut self, point: &Point<'_>) {
-        let count = point.thread_count();
-        self.schedulable.clear();
-        self.offered.resize(count.max(self.offered.len()), None);
-        if self.is_wide {
-            self.list_changed(point);
-        } else {
-            for thread in (0..count as u32).map(ThreadId) {
-                let progress = point.is_enabled(thread).then(|| point.progress(thread));
-                let is_new = std::mem::replace(&mut self.offered[thread.index()], progress) != progress;
-                if progress.is_some() && (is_new || self.executed.depend(point.operation(thread))) {
-                    self.schedulable.push(thread);
-                }
-            }
-        }
-        if !self.is_wide && count > self.few {
-            self.is_wide = true;
-            let exits = |thread: &&ThreadId| point.operation(**thread).kind == Kind::Exit;
-            self.exits.extend(point.enabled().iter().filter(exits));
-        }
-    }
-
-    /// Does [`Rapos::list`] for many threads, looking only at those for which something has changed.
     #[inline(never)] // Keeps the path of programs with few threads short.
-    fn list_changed(&mut self, point: &Point<'_>) {
-        let Rapos { schedulable, executed, moved, objects, offered, listed, exits, .. } = self;
-        let batch = self.batches;
-        listed.resize(offered.len(), 0);
-        let mut add = |thread: ThreadId| {
-            if std::mem::replace(&mut listed[thread.index()], batch) != batch {
-                schedulable.push(thread);
-            }
-        };
-        for thread in moved.drain(..) {
-            let progress = point.is_enabled(thread).then(|| point.progress(thread));
-            let is_new = std::mem::replace(&mut offered[thread.index()], progress) != progress;
-            if is_new && progress.is_some() {
-                add(thread);
-                if point.operation(thread).kind == Kind::Exit {
-                    exits.push(thread);
-                }
-            }
+    fn choose_among_many(&mut self, point: &Point<'_>) -> ThreadId {
+        if !self.is_wide {
+            self.is_wide = true;
+            self.many.begin(point, &self.few);
         }
-        let depends =
-            |thread: &ThreadId| point.is_enabled(*thread) && executed.depend(point.operation(*thread));
-        for object in objects.drain(..) {
-            point.pending_on(object).filter(depends).for_each(&mut add);
-        }
-        exits.retain(|&thread| point.is_enabled(thread) && point.operation(thread).kind == Kind::Exit);
-        exits.iter().copied().filter(depends).for_each(&mut add);
-        if executed.exit {
-            point.enabled().iter().copied().for_each(add);
-        }
-        schedulable.sort_unstable();
-    }
-
-    fn next_batch(&mut self, point: &Point<'_>) {
-        self.batches += 1;
-        self.list(point);
-        if self.schedulable.is_empty() {
-            let enabled = point.enabled();
-            self.schedulable.push(enabled[self.rng.below(enabled.len() as u64) as usize]);
-        }
-        // A random one, then, in thread order, each further one that is independent of those taken, with
-        // probability 1/2.
-        let first = self.schedulable[self.rng.below(self.schedulable.len() as u64) as usize];
-        self.batch.push(first);
-        self.taken.clear();
-        self.taken.add(point.operation(first));
-        for &thread in &self.schedulable {
-            let next = point.operation(thread);
-            if thread != first && !self.taken.depend(next) && self.rng.bits() >> 63 == 1 {
-                self.batch.push(thread);
-                self.taken.add(next);
-            }
-        }
-        self.executed.clear();
+        self.many.choose(&mut self.rng, point)
     }
 }
 
@@ -220,47 +177,16 @@ impl Default for Rapos {
 impl Strategy for Rapos {
     fn begin(&mut self, rng: Rng) -> Plan {
         self.rng = rng;
-        self.batch.clear();
-        self.executed.clear();
-        self.batches = 1;
-        self.left.clear();
+        self.few = Few::default();
         self.is_wide = false;
-        self.moved.clear();
-        self.objects.clear();
-        self.offered.clear();
-        self.listed.clear();
-        self.exits.clear();
         Plan::Run
     }
 
     fn choose(&mut self, point: &Point<'_>) -> Choice {
-        // An event of the batch is independent of the others, but the spin rule may still deschedule its
-        // thread.
-        point.for_changed(|thread, enabled| {
-            if self.is_wide {
-                self.moved.push(thread);
-            }
-            if !enabled {
-                self.left.resize(self.left.len().max(thread.index() + 1), 0);
-                self.left[thread.index()] = self.batches;
-            }
-        });
-        let batch = self.batches;
-        let thread = loop {
-            match self.batch.pop() {
-                Some(thread) if self.left.get(thread.index()) == Some(&batch) => {}
-                Some(thread) => break thread,
-                None => {
-                    self.next_batch(point);
-                    break self.batch.pop().expect("a new batch is not empty");
-                }
-            }
-        };
-        self.executed.add(point.operation(thread));
-        if self.is_wide {
-            self.objects.extend(point.operation(thread).objects().map(|(object, _)| object));
-        }
-        Choice::Run(thread)
+        Choice::Run(match point.few(self.most) {
+            Some(few) => self.few.choose(&mut self.rng, point, few),
+            None => self.choose_among_many(point),
+        })
     }
 
     fn pick(&mut self, arity: u32) -> u32 {
@@ -284,8 +210,7 @@ impl Strategy for Rapos {
 mod tests {
     use super::*;
     use raddle_engine::{Census, Engine, explore};
-    use raddle_model::{Access, LocationId, Reads, dependent};
-    use raddle_testkit::{Script, affordable, hits, is_thorough};
+    use raddle_testkit::{Act, Script, affordable, hits, is_thorough};
     use std::ops::ControlFlow;
 
     fn census(mut program: Script, runs: u64) -> Census {
@@ -309,47 +234,47 @@ mod tests {
         );
     }
 
-    #[test]
-    fn a_set_depends_on_what_one_of_its_operations_depends_on() {
-        let mut rng = Rng::for_run(11, 0);
-        let mut draw = |most: u64| rng.below(most) as u32;
-        let mut operation = || {
-            let kind = if draw(20) == 0 { Kind::Exit } else { Kind::Local };
-            let access = |write: u32| if write == 0 { Access::Read } else { Access::Write };
-            let touch = |operation: Operation, object: u32, write: u32| match object {
-                5.. => operation,
-                object => operation.on(ObjectId(object), access(write)),
-            };
-            let first = touch(Operation::new(kind, LocationId(0)), draw(6), draw(2));
-            touch(first, draw(10), draw(2))
-        };
-        let mut set = Touched::default();
-        for size in (0..400).map(|round| round % 4) {
-            let operations: Vec<Operation> = (0..size).map(|_| operation()).collect();
-            set.clear();
-            operations.iter().for_each(|operation| set.add(operation));
-            let next = operation();
-            let expected = operations.iter().any(|done| dependent(done, &next, Reads::Independent));
-            assert_eq!(set.depend(&next), expected, "{operations:?} {next:?}");
+    /// Compares runs in which `few` chooses with those in which `many` chooses once there are more than `most` threads.
+    fn assert_the_same(program: &mut Script, most: usize, seeds: u64) {
+        let (mut few, mut many) = (Rapos::new(), Rapos { most, ..Rapos::new() });
+        for seed in 0..seeds {
+            let events = program.run(&mut few, seed).0;
+            assert_eq!(events, program.run(&mut many, seed).0, "{seed}");
+            assert!(many.is_wide && !few.is_wide && !events.is_empty());
         }
     }
 
     #[test]
     fn many_threads_are_scheduled_like_few() {
-        // `few` stays on the path for few threads.
-        let (mut few, mut many) = (Rapos { few: usize::MAX, ..Rapos::new() }, Rapos::new());
-        let mut steps = 0;
         for number in 0..affordable(12) {
-            let mut rng = Rng::for_run(29, number);
-            let mut program = raddle_testkit::locked(&mut rng, 40);
-            for seed in 0..3 {
-                let events = program.run(&mut few, seed).0;
-                assert_eq!(events, program.run(&mut many, seed).0, "{number} {seed}");
-                steps += events.len();
-            }
-            assert!(many.is_wide && !few.is_wide);
+            assert_the_same(&mut raddle_testkit::locked(&mut Rng::for_run(29, number), 40), 0, 3);
         }
-        assert!(steps > 0);
+    }
+
+    #[test]
+    fn all_kinds_are_scheduled_alike_among_few_and_many() {
+        for number in 0..affordable(200) {
+            assert_the_same(&mut raddle_testkit::mixed(&mut Rng::for_run(41, number)), 0, 20);
+        }
+    }
+
+    #[test]
+    fn threads_that_become_many_are_scheduled_like_few() {
+        for number in 0..affordable(60) {
+            let mut program = raddle_testkit::spawning(&mut Rng::for_run(31, number));
+            for most in 0..4 {
+                assert_the_same(&mut program, most, 20);
+            }
+        }
+    }
+
+    #[test]
+    fn an_exit_is_scheduled_alike_among_few_and_many() {
+        for number in 0..affordable(60) {
+            let mut program = raddle_testkit::locked(&mut Rng::for_run(37, number), 3)
+                .thread(&[Act::On(Kind::Write, 0), Act::Bare(Kind::Exit, 0)]);
+            assert_the_same(&mut program, 0, 20);
+        }
     }
 
     #[test]

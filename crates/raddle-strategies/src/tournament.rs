@@ -55,6 +55,17 @@ impl Tournament {
         self.put(thread.index(), 0);
     }
 
+    /// Returns the priority of `thread` as far as it counts, which is never 0; 0 if it has none.
+    pub(crate) fn get(&self, thread: ThreadId) -> u64 {
+        let index = thread.index();
+        let block = match self.threads.get(index / WIDTH) {
+            Some(block) if index >= WIDTH => block,
+            _ if index < WIDTH => &self.first,
+            _ => return 0,
+        };
+        block[index % WIDTH] >> THREAD_BITS << THREAD_BITS
+    }
+
     /// Returns the thread of highest priority.
     #[inline]
     pub(crate) fn winner(&self) -> Option<ThreadId> {
@@ -194,6 +205,8 @@ mod tests {
             }
             let best = (0..837).filter(|&t| all[t] != 0).max_by_key(|&t| all[t]);
             assert_eq!(tree.winner().map(ThreadId::index), best);
+            let (one, bits) = (rng.below(837) as usize, !((1 << THREAD_BITS) - 1));
+            assert_eq!(tree.get(ThreadId(one as u32)), all[one] & bits);
         }
         tree.clear();
         assert_eq!(tree.winner(), None);

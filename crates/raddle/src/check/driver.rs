@@ -282,9 +282,9 @@ impl TestWorker<'_> {
             runtime = self.try_first(runtime);
         }
         self.free(&mut runtime, turn.lane, turn.run);
-        let rng = Rng::for_run(self.check.config.seed, turn.run);
+        let rng = || Rng::for_run(self.check.config.seed, turn.run);
         // Such a run costs less, and its failure is known to need no weak memory.
-        let is_sequential = self.check.lanes.get(turn.lane).is_half_sequential && rng.takes_newest();
+        let is_sequential = self.check.lanes.get(turn.lane).is_half_sequential && rng().takes_newest();
         if !is_tried || self.begins_weak == Some(true) && !is_sequential {
             return self.execute_under(runtime, self.check.config.settings().memory);
         }
@@ -294,7 +294,7 @@ impl TestWorker<'_> {
             return runtime;
         }
         panics::take();
-        runtime.strategy.begin(rng);
+        runtime.strategy.begin(rng());
         self.execute_under(runtime, MemoryModel::Weak)
     }
 
