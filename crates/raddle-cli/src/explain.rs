@@ -51,7 +51,10 @@ pub(crate) fn search(
     let (found, sources) = found.with_context(|| {
         format!("{shown}: the run does not repeat: its schedule does not bring the recorded failure any more")
     })?;
-    let run = found.run.clone().unwrap_or_else(|| file.clone());
+    let mut run = found.run.clone().unwrap_or_else(|| file.clone());
+    if run.steps == file.steps {
+        run.details.callers.clone_from(&file.details.callers);
+    }
     Ok((TraceFile { program: file.program.clone(), ..run }, found, sources))
 }
 
@@ -63,7 +66,7 @@ fn text_of(file: &TraceFile, found: &Explanation, effort: Effort, sources: &Sour
 /// Returns the ordering that makes the run fail, and the number of orderings it needs.
 pub(crate) fn why(file: &TraceFile, found: &Explanation, effort: Effort, sources: &Sources) -> String {
     let mut out = String::new();
-    if let Some(sentences) = found.repair.as_ref().and_then(|repair| too_weak(file, repair)) {
+    if let Some(sentences) = found.repair.as_ref().and_then(|repair| too_weak(file, found, repair)) {
         let _ = writeln!(out, "{}\n", sentences.join("\n"));
     }
     match &found.swapped[..] {

@@ -1,7 +1,7 @@
 //! An explanation in the short form that a failure report begins with.
 
 use crate::explain::Explanation;
-use crate::sentence::{order, place, too_weak};
+use crate::sentence::{index, order, place_of, too_weak};
 use crate::swap::Pair;
 use raddle_model::{BlockReason, Blocked, Failure, Notifies, Reason, TraceFile, TraceStep};
 
@@ -11,7 +11,7 @@ const MOST: usize = 3;
 /// Returns the reason why `run` fails, which `found` explains, or nothing if no order was found that matters.
 pub fn reason(run: &TraceFile, found: &Explanation) -> Option<Reason> {
     let found = &without_panic_count(run, found);
-    let repair = found.repair.as_ref().and_then(|repair| too_weak(run, repair));
+    let repair = found.repair.as_ref().and_then(|repair| too_weak(run, found, repair));
     if found.swapped.is_empty() && found.constraints.is_empty() && !found.always && repair.is_none() {
         return None;
     }
@@ -45,22 +45,6 @@ fn without_panic_count(run: &TraceFile, found: &Explanation) -> Explanation {
         found.swapped = swapped;
     }
     found
-}
-
-/// Returns the number of a step in `run`. What the run has not come to is the wait of a thread at its end, counted after the
-/// last step, or not in the run.
-fn index(run: &TraceFile, steps: &[TraceStep], step: usize) -> Option<u32> {
-    if step < run.steps.len() {
-        return Some(step as u32);
-    }
-    let Some(Failure::Deadlock { blocked, .. }) = run.verdict.failure() else { return None };
-    let TraceStep { thread, operation } = steps.get(step)?;
-    let waits = |entry: &Blocked| {
-        entry.thread.0 == *thread
-            && entry.location == operation.location
-            && operation.objects().any(|(object, _)| Some(object) == entry.object)
-    };
-    Some((run.steps.len() + blocked.iter().position(waits)?) as u32)
 }
 
 fn why(run: &TraceFile, found: &Explanation) -> Vec<String> {
@@ -107,8 +91,8 @@ fn overwrites(run: &TraceFile, found: &Explanation, pair: Pair) -> Option<String
     let third = &found.steps[next.second];
     let is_own = third.thread == first.thread && third.operation.kind.writes_memory();
     let is_same = third.operation.object() == second.operation.object();
-    let location = run.locations.get(third.operation.location.index())?;
-    (is_own && is_same).then(|| format!(", then overwrote it at {}", place(location)))
+    let place = place_of(run, found, next.second)?;
+    (is_own && is_same).then(|| format!(", then overwrote it at {place}"))
 }
 
 /// Returns the kind of bug, if the orders that are sufficient tell it.

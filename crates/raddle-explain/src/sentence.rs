@@ -4,8 +4,8 @@ use crate::explain::Explanation;
 use crate::orders::{Repair, old_read};
 use crate::swap::Pair;
 use raddle_model::{
-    CALLED, FrontEnd, MemoryOrder, NO_LOCATION, ObjectId, TraceFile, TraceStep, brief_object, frames,
-    is_address, user_frame,
+    Blocked, CALLED, Failure, FrontEnd, MemoryOrder, NO_LOCATION, ObjectId, TraceFile, TraceStep,
+    brief_object, frames, is_address, user_frame,
 };
 use std::borrow::Cow;
 
@@ -32,12 +32,12 @@ pub(crate) fn order(run: &TraceFile, found: &Explanation, pair: Pair) -> String 
     };
     if let Some(name) = common_name {
         let [one, other] = &changes;
-        let action = |change: &Option<Change>, step: &TraceStep, object: &str| match change {
-            Some(change) => placed(run, step, &change.words(object)),
-            None => action(run, step, object),
+        let action = |change: &Option<Change>, step: usize, object: &str| match change {
+            Some(change) => placed(run, found, step, &change.words(object)),
+            None => action(run, found, step, object),
         };
-        let first = action(one, first, &format!("`{name}`"));
-        return format!("{first} before {}", action(other, second, "it"));
+        let first = action(one, pair.first, &format!("`{name}`"));
+        return format!("{first} before {}", action(other, pair.second, "it"));
     }
     let named = |step: &TraceStep| {
         // The order matters for the objects that both touch.
@@ -50,21 +50,21 @@ pub(crate) fn order(run: &TraceFile, found: &Explanation, pair: Pair) -> String 
         [_] => "it".to_owned(),
         _ => "them".to_owned(),
     };
-    let first = action(run, first, &named(first));
-    format!("{first} before {}", action(run, second, &again))
+    let first = action(run, found, pair.first, &named(first));
+    format!("{first} before {}", action(run, found, pair.second, &again))
 }
 
 /// Returns the old value that a step has read and the memory orders that allow it, in two sentences.
-pub fn too_weak(run: &TraceFile, repair: &Repair) -> Option<[String; 2]> {
+pub fn too_weak(run: &TraceFile, found: &Explanation, repair: &Repair) -> Option<[String; 2]> {
     let old = old_read(run)?;
     let step = &run.steps[old];
     let object = step.operation.object()?;
     let read = match change(run, old, &[object]) {
         Some(change) => {
             let name = format!("`{}`", change.name);
-            placed(run, step, &Change { written: None, ..change }.words(&name))
+            placed(run, found, old, &Change { written: None, ..change }.words(&name))
         }
-        None => action(run, step, &format!("`{}`", object_name(run, object))),
+        None => action(run, found, old, &format!("`{}`", object_name(run, object))),
     };
     let spelled = |order: MemoryOrder| match (run.front_end, order) {
         (FrontEnd::Rust, MemoryOrder::SequentiallyConsistent) => "SeqCst".to_owned(),
@@ -86,8 +86,7 @@ pub fn too_weak(run: &TraceFile, repair: &Repair) -> Option<[String; 2]> {
             (false, true) => format!("store to `{object}`"),
             (true, true) => format!("update of `{object}`"),
         };
-        let text = run.locations.get(step.operation.location.index()).map_or("?", |text| place(text));
-        format!("{thread}'s {access} at {text}")
+        format!("{thread}'s {access} at {}", place_of(run, found, index).unwrap_or("?"))
     };
     let own = |&(index, _): &(usize, MemoryOrder)| {
         run.steps[index].operation.memory_order().map_or_else(String::new, spelled)
@@ -189,19 +188,42 @@ fn object_name(run: &TraceFile, object: ObjectId) -> Cow<'_, str> {
     brief_object(name, object.0)
 }
 
-fn action(run: &TraceFile, step: &TraceStep, objects: &str) -> String {
+fn action(run: &TraceFile, found: &Explanation, step: usize, objects: &str) -> String {
     let gap = if objects.is_empty() { "" } else { " " };
-    placed(run, step, &format!("{}{gap}{objects}", step.operation.kind.info().past))
+    placed(run, found, step, &format!("{}{gap}{objects}", found.steps[step].operation.kind.info().past))
 }
 
-/// Returns the thread, the action and the location.
-fn placed(run: &TraceFile, step: &TraceStep, action: &str) -> String {
-    let thread = run.threads.get(step.thread as usize).map_or("?", |name| name);
-    let action = format!("{thread} {action}");
-    match run.locations.get(step.operation.location.index()).filter(|text| *text != NO_LOCATION) {
-        Some(text) => format!("{action} at {}", place(text)),
-        None => action,
+/// Returns the thread, the action and the location of a step of the explanation.
+fn placed(run: &TraceFile, found: &Explanation, step: usize, action: &str) -> String {
+    let thread = run.threads.get(found.steps[step].thread as usize).map_or("?", |name| name);
+    let at = place_of(run, found, step).map_or_else(String::new, |place| format!(" at {place}"));
+    format!("{thread} {action}{at}")
+}
+
+/// Returns the user's line of a step of the explanation: that of the call if the step is in a library.
+pub(crate) fn place_of<'a>(run: &'a TraceFile, found: &Explanation, step: usize) -> Option<&'a str> {
+    let caller = index(run, &found.steps, step).map_or("", |step| run.details.caller(step as usize));
+    if !caller.is_empty() {
+        return Some(caller);
     }
+    let text = run.locations.get(found.steps[step].operation.location.index())?;
+    (text != NO_LOCATION).then(|| place(text))
+}
+
+/// Returns the number of a step of the explanation in `run`. What the run has not come to is the wait of a thread at its end,
+/// counted after the last step, or not in the run.
+pub(crate) fn index(run: &TraceFile, steps: &[TraceStep], step: usize) -> Option<u32> {
+    if step < run.steps.len() {
+        return Some(step as u32);
+    }
+    let Some(Failure::Deadlock { blocked, .. }) = run.verdict.failure() else { return None };
+    let TraceStep { thread, operation } = steps.get(step)?;
+    let waits = |entry: &Blocked| {
+        entry.thread.0 == *thread
+            && entry.location == operation.location
+            && operation.objects().any(|(object, _)| Some(object) == entry.object)
+    };
+    Some((run.steps.len() + blocked.iter().position(waits)?) as u32)
 }
 
 #[cfg(test)]

@@ -150,6 +150,7 @@ pub fn reason(subject: &mut dyn Subject, file: &TraceFile) -> Option<Reason> {
     run.environment = file.environment.clone();
     subject.namer()(&mut run);
     run.values = file.values.clone();
+    run.details.callers = file.details.callers.clone();
     // Objects that only other runs have touched come after those of this run.
     for (name, known) in run.objects.iter_mut().zip(&file.objects) {
         name.clone_from(known);

@@ -10,26 +10,26 @@ pub(crate) fn acquisitions(file: &TraceFile, blocked: &[Blocked]) -> Vec<(Thread
         let Some(object) = entry.object else { continue };
         for &holder in &entry.held_by {
             let known = found.iter().any(|&(thread, held, _)| (thread, held) == (holder, object));
-            if let Some(location) = taken_at(file, holder, object).filter(|_| !known) {
-                found.push((holder, object, location));
+            if let Some(step) = taken_at(file, holder, object).filter(|_| !known) {
+                found.push((holder, object, file.steps[step].operation.location));
             }
         }
     }
     found
 }
 
-/// Returns where `thread` acquired `object`, which it holds at the end of the run: its first acquisition
+/// Returns the step by which `thread` acquired `object`, which it holds at the end of the run: its first acquisition
 /// since its last release.
-pub(crate) fn taken_at(file: &TraceFile, thread: ThreadId, object: ObjectId) -> Option<LocationId> {
+pub(crate) fn taken_at(file: &TraceFile, thread: ThreadId, object: ObjectId) -> Option<usize> {
     let mut taken = None;
-    let own = file.steps.iter().filter(|step| step.thread == thread.0);
-    for operation in own.map(|step| &step.operation) {
+    let own = file.steps.iter().enumerate().filter(|(_, step)| step.thread == thread.0);
+    for (index, operation) in own.map(|(index, step)| (index, &step.operation)) {
         if !operation.objects().any(|(touched, _)| touched == object) {
             continue;
         }
         match operation.kind.info().holding {
             Holding::Takes(_) | Holding::Tries(_) | Holding::TakesBack | Holding::BeginsOnce => {
-                taken = taken.or(Some(operation.location));
+                taken = taken.or(Some(index));
             }
             Holding::GivesBack | Holding::GivesBackToWait | Holding::EndsOnce => taken = None,
             Holding::None | Holding::Downgrades | Holding::AwaitsOnce => {}

@@ -4,11 +4,12 @@
 //! A block is named after the variable that is declared on the line which allocates it: `let c = Arc::new(..)`. Limits are those
 //! of [`variables`](crate::variables).
 
-use crate::variables::{Dwarf, Entry, OfUnit, Reader, with_dwarf};
+use crate::variables::{Dwarf, Entry, OfUnit, Reader, Shape, with_dwarf};
 use addr2line::gimli;
 use gimli::{AttributeValue, Operation, Unit, UnitOffset};
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::rc::Rc;
 
 /// A question about a variable of a function.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -32,6 +33,8 @@ pub enum LocalQuery {
         offset: u64,
         /// The bytes of the block.
         size: u64,
+        /// The type that C++'s allocator was asked for, as its name in the source.
+        element: Option<String>,
     },
 }
 
@@ -113,9 +116,47 @@ impl<'d> OfUnit<'_, 'd> {
             names.extend(self.matches(entry, *base, query));
         }
         names.dedup();
+        if let (true, LocalQuery::Block { offset, size, element: Some(element), .. }) =
+            (names.is_empty(), query)
+        {
+            return self.of_element(element, *offset, *size);
+        }
         // Of several variables that are declared on one line, it is not known which it is.
         let is_clear = matches!(query, LocalQuery::Stack { .. }) || names.len() == 1;
         Ok(names.into_iter().next().filter(|_| is_clear))
+    }
+
+    /// Names a part of a block of C++'s allocator by the type of its value: `Account.lock`. What a smart pointer counts and
+    /// what links a node to others comes before the value.
+    fn of_element(&mut self, element: &str, offset: u64, size: u64) -> gimli::Result<Option<String>> {
+        let Some(name) = value_type(element) else { return Ok(None) };
+        let Some(shape) = self.record_named(name)?.filter(|shape| (1..=size).contains(&shape.size)) else {
+            return Ok(None);
+        };
+        let before = if name == element { 0 } else { (size - shape.size) & !7 };
+        let short = &name[after_namespaces(name)..];
+        let Some(inside) = offset.checked_sub(before) else { return Ok(Some(format!("{short} (count)"))) };
+        let mut fields = String::new();
+        shape.find(inside % shape.size, &mut fields);
+        Ok(Some(format!("{short}{fields}")))
+    }
+
+    /// Returns the layout of the record with this name, if it is defined in this unit.
+    fn record_named(&mut self, name: &str) -> gimli::Result<Option<Rc<Shape>>> {
+        let short = &name[after_namespaces(name)..];
+        let mut entries = self.unit.entries();
+        while let Some(entry) = entries.next_dfs()? {
+            let is_record = matches!(entry.tag(), gimli::DW_TAG_structure_type | gimli::DW_TAG_class_type);
+            if is_record
+                && entry.attr(gimli::DW_AT_byte_size).is_some()
+                && entry.attr_value(gimli::DW_AT_name).and_then(|name| self.text(name)).as_deref()
+                    == Some(short)
+            {
+                let offset = entry.offset();
+                return Ok(self.shape_of(Some(AttributeValue::UnitRef(offset)), 0));
+            }
+        }
+        Ok(None)
     }
 
     fn holds(&self, entry: &Entry<'d>, address: u64) -> bool {
@@ -233,6 +274,29 @@ impl<'d> OfUnit<'_, 'd> {
     }
 }
 
+/// Returns the type after which a block is called: that of the value in a record of C++'s standard library, or the type itself.
+fn value_type(element: &str) -> Option<&str> {
+    /// Records around a value, which is their first parameter.
+    const AROUND: [&str; 5] =
+        ["_Sp_counted_ptr_inplace<", "_List_node<", "_Rb_tree_node<", "_Hash_node<", "_Fwd_list_node<"];
+    let inner = AROUND.iter().find_map(|around| {
+        let (_, from) = element.split_once(around)?;
+        let mut depth = 0;
+        let end = from.find(|letter| {
+            depth += i32::from(letter == '<') - i32::from(letter == '>');
+            depth < 0 || depth == 0 && letter == ','
+        });
+        Some(from[..end.unwrap_or(from.len())].trim_end())
+    });
+    Some(inner.unwrap_or(element)).filter(|name| !name.starts_with("std::"))
+}
+
+/// Returns the position after the namespaces of a type.
+fn after_namespaces(name: &str) -> usize {
+    let end = name.find('<').unwrap_or(name.len());
+    name[..end].rfind("::").map_or(0, |from| from + 2)
+}
+
 /// The fields of a block as a person would say them, without those of the standard library around and inside the value.
 fn own_fields(fields: &str, is_pointer: bool) -> String {
     /// Fields of Rust's `Arc`, `Mutex`, atomics and cells.
@@ -253,6 +317,18 @@ fn own_fields(fields: &str, is_pointer: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_block_is_called_after_its_value() {
+        let shared =
+            "std::_Sp_counted_ptr_inplace<bank::Account, std::allocator<void>, (__gnu_cxx::_Lock_policy)2>";
+        assert_eq!(value_type(shared), Some("bank::Account"));
+        assert_eq!(value_type("std::_List_node<Pair<int, Job> >"), Some("Pair<int, Job>"));
+        assert_eq!(value_type("Job"), Some("Job"));
+        assert_eq!(value_type("std::_List_node<std::string>"), None);
+        assert_eq!(&"bank::Account"[after_namespaces("bank::Account")..], "Account");
+        assert_eq!(&"a::Pair<b::C>"[after_namespaces("a::Pair<b::C>")..], "Pair<b::C>");
+    }
 
     #[test]
     fn fields_of_the_standard_library_are_left_out() {

@@ -399,7 +399,14 @@ fn variables_of_functions_are_named_with_their_fields() {
     let program = compile("locals", "gcc", "locals.c", LOCALS, &["-g", "-O0", "-fno-omit-frame-pointer"]);
     let [address, below] = all_printed(&program)[..] else { panic!("it prints two numbers") };
     let mut symbols = Symbols::new();
-    let block = |line, offset| LocalQuery::Block { address, file: "locals.c".into(), line, offset, size: 8 };
+    let block = |line, offset| LocalQuery::Block {
+        address,
+        file: "locals.c".into(),
+        line,
+        offset,
+        size: 8,
+        element: None,
+    };
     let queries = [
         LocalQuery::Stack { address, offset: -(below as i64) },
         LocalQuery::Stack { address, offset: -(below as i64) - 4 },
@@ -415,4 +422,51 @@ fn variables_of_functions_are_named_with_their_fields() {
         [Some("bank.log"), Some("bank.accounts"), None, Some("job->done"), Some("job->id"), None],
     );
     assert_eq!(symbols.locals(Path::new("/nowhere"), &queries), vec![None; queries.len()]);
+}
+
+const BLOCKS: &str = "\
+#include <cstdio>
+#include <link.h>
+#include <memory>
+#include <vector>
+namespace bank { struct Account { long lock; int balance; int log; }; }
+static int first(dl_phdr_info *info, size_t, void *base) {
+    *static_cast<unsigned long *>(base) = info->dlpi_addr;
+    return 1;
+}
+int main() {
+    unsigned long base;
+    void *here;
+    std::vector<std::shared_ptr<bank::Account>> accounts;
+    accounts.push_back(std::make_shared<bank::Account>());
+    __asm__ volatile(\"lea 0(%%rip), %0\" : \"=r\"(here));
+    dl_iterate_phdr(first, &base);
+    std::printf(\"%lx\\n\", reinterpret_cast<unsigned long>(here) - base);
+}
+";
+
+#[test]
+fn blocks_of_the_allocator_of_cpp_are_named_by_their_type() {
+    let program = compile("blocks", "g++", "blocks.cpp", BLOCKS, &["-g", "-O0"]);
+    let [address] = all_printed(&program)[..] else { panic!("it prints one number") };
+    let block = |element: &str, offset, size| {
+        let element = Some(element.to_owned());
+        LocalQuery::Block { address, file: "blocks.cpp".into(), line: 14, offset, size, element }
+    };
+    let shared =
+        "std::_Sp_counted_ptr_inplace<bank::Account, std::allocator<void>, (__gnu_cxx::_Lock_policy)2>";
+    let queries = [
+        block(shared, 16, 32),
+        block(shared, 28, 32),
+        block(shared, 8, 32),
+        // The second element of a vector.
+        block("bank::Account", 24, 48),
+        block("std::_List_node<std::string>", 16, 48),
+        block("bank::Nothing", 0, 8),
+    ];
+    let names = Symbols::new().locals(&program, &queries);
+    let names: Vec<Option<&str>> = names.iter().map(Option::as_deref).collect();
+    let expected = ["Account.lock", "Account.log", "Account (count)", "Account.balance"].map(Some);
+    assert_eq!(names[..4], expected);
+    assert_eq!(names[4..], [None, None]);
 }

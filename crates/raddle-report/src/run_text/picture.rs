@@ -27,11 +27,15 @@ pub(crate) fn picture(file: &TraceFile) -> Vec<String> {
             (BlockReason::Park, Some(_)) if !wait.holders.is_empty() => label(index),
             _ => waited_for(&names, wait.entry, &|object| names.brief_object(object)),
         };
-        let place = |location| place(&names, location);
-        let caller = file.details.caller(file.steps.len() + position(file, wait.entry.thread.0));
-        let at = if caller.is_empty() { place(wait.entry.location) } else { caller.to_owned() };
-        let holders = wait.holders.iter().filter_map(|&(thread, location)| {
-            Some(format!("{} took at {}", names.thread(thread), place(location?)))
+        // The user's line that called, if the step is in a library.
+        let place = |step: usize, location| match file.details.caller(step) {
+            "" => place(&names, location),
+            caller => caller.to_owned(),
+        };
+        let at = place(file.steps.len() + position(file, wait.entry.thread.0), wait.entry.location);
+        let holders = wait.holders.iter().filter_map(|&(thread, step)| {
+            let took = place(step?, file.steps[step?].operation.location);
+            Some(format!("{} took at {took}", names.thread(thread)))
         });
         let holders: Vec<String> = holders.collect();
         let held = if holders.is_empty() { String::new() } else { format!(", which {}", holders.join(", ")) };

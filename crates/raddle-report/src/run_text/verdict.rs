@@ -18,11 +18,11 @@ pub fn verdict(file: &TraceFile) -> Vec<String> {
             lines.push(format!("  {holder} took {object}; {}", names.folded(location)));
         }
         for entry in blocked {
-            let Some((_, by, location)) = changer(file, blocked, entry) else { continue };
+            let Some((_, by, step)) = changer(file, blocked, entry) else { continue };
             let (thread, by) = (names.thread(entry.thread), names.thread(by));
             lines.push(format!(
                 "  what {thread} waits on was last changed by {by}; {}",
-                names.folded(location)
+                names.folded(file.steps[step].operation.location)
             ));
         }
     }

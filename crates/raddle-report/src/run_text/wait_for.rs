@@ -3,8 +3,7 @@
 use super::names::Names;
 use crate::operations::taken_at;
 use raddle_model::{
-    BlockReason, Blocked, Failure, Kind, LocationId, MemoryOrder, ObjectId, Operation, ThreadId, TraceFile,
-    TraceStep,
+    BlockReason, Blocked, Failure, Kind, MemoryOrder, ObjectId, Operation, ThreadId, TraceFile,
 };
 
 /// A thread that waits at the end of a run.
@@ -12,8 +11,8 @@ pub(crate) struct Wait<'a> {
     pub(crate) entry: &'a Blocked,
     /// The object that it waits for: of a futex, the word that it looked at.
     pub(crate) object: Option<ObjectId>,
-    /// The threads that it waits for, as far as they are known, each with the location where it took the object.
-    pub(crate) holders: Vec<(ThreadId, Option<LocationId>)>,
+    /// The threads that it waits for, as far as they are known, each with the step by which it took the object.
+    pub(crate) holders: Vec<(ThreadId, Option<usize>)>,
 }
 
 /// Returns the waits of a deadlock, without that of a test's harness.
@@ -24,7 +23,7 @@ pub(crate) fn waits(file: &TraceFile) -> Vec<Wait<'_>> {
         let changed = changer(file, blocked, entry);
         let object = changed.map(|(word, ..)| word).or(entry.object);
         let holders = match (&entry.held_by[..], changed) {
-            ([], Some((_, thread, location))) => vec![(thread, Some(location))],
+            ([], Some((_, thread, step))) => vec![(thread, Some(step))],
             (holders, _) => {
                 let taken = |thread| taken_at(file, thread, entry.object?);
                 holders.iter().map(|&thread| (thread, taken(thread))).collect()
@@ -53,13 +52,13 @@ pub(crate) fn cycle(waits: &[Wait<'_>]) -> Vec<usize> {
     Vec::new()
 }
 
-/// Returns the word that a thread waits on by a futex, who changed it last and where, as far as instrumented code did: often
+/// Returns the word that a thread waits on by a futex, who changed it last and in which step, as far as instrumented code did: often
 /// the thread that has the lock. Others that wait on the same word have at most marked it as contended.
 pub(crate) fn changer(
     file: &TraceFile,
     blocked: &[Blocked],
     entry: &Blocked,
-) -> Option<(ObjectId, ThreadId, LocationId)> {
+) -> Option<(ObjectId, ThreadId, usize)> {
     // A futex is looked at in the step before the wait, at the same location.
     let word = |entry: &Blocked| {
         let look = file.steps.iter().rfind(|step| step.thread == entry.thread.0)?.operation;
@@ -75,22 +74,11 @@ pub(crate) fn changer(
             && operation.memory_order().is_some_and(|order| order != MemoryOrder::Plain)
             && operation.objects().any(|(object, _)| object == own)
     };
-    let change = file.steps.iter().rfind(|step| changes(&step.operation) && !waits(step.thread))?;
-    Some((own, ThreadId(change.thread), change.operation.location))
+    let change = file.steps.iter().rposition(|step| changes(&step.operation) && !waits(step.thread))?;
+    Some((own, ThreadId(file.steps[change].thread), change))
 }
 
 /// Returns the steps by which the threads that others wait for took what they hold.
 pub(crate) fn taken(file: &TraceFile) -> Vec<usize> {
-    let mut steps = Vec::new();
-    for wait in waits(file) {
-        for (holder, location) in &wait.holders {
-            let took = |step: &TraceStep| {
-                step.thread == holder.0
-                    && Some(step.operation.location) == *location
-                    && step.operation.objects().any(|(object, _)| Some(object) == wait.object)
-            };
-            steps.extend(file.steps.iter().rposition(took));
-        }
-    }
-    steps
+    waits(file).iter().flat_map(|wait| wait.holders.iter().filter_map(|&(_, step)| step)).collect()
 }

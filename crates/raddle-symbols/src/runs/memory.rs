@@ -20,10 +20,11 @@ pub fn name_objects(
         let query = match object.block {
             None => address(symbols, &object.place)
                 .map(|(module, address)| (module, LocalQuery::Stack { address, offset: object.offset })),
-            Some(size) => allocation(symbols, &object.place, own).map(|(module, address, file, line)| {
+            Some(size) => allocation(symbols, &object.place, own).map(|found| {
+                let Allocation { module, address, file, line, element } = found;
                 made[index] = Some(format!("{file}:{line}"));
                 let offset = object.offset.unsigned_abs();
-                (module, LocalQuery::Block { address, file, line, offset, size })
+                (module, LocalQuery::Block { address, file, line, offset, size, element })
             }),
         };
         if let Some((module, query)) = query {
@@ -56,17 +57,51 @@ pub fn name_objects(
     numbered.collect()
 }
 
-/// The user's line that allocated a block: the module, the address there, the file without folders, and the line.
-fn allocation(symbols: &mut Symbols, way: &str, own: Option<&str>) -> Option<(PathBuf, u64, String, u32)> {
+/// The user's line that allocated a block.
+struct Allocation {
+    module: PathBuf,
+    /// The address of the call in the module.
+    address: u64,
+    /// The name of the file, without folders.
+    file: String,
+    line: u32,
+    /// The type that C++'s allocator was asked for.
+    element: Option<String>,
+}
+
+fn allocation(symbols: &mut Symbols, way: &str, own: Option<&str>) -> Option<Allocation> {
+    let mut element = None;
     for (module, offset) in native::way(way) {
         let Some((path, address)) = address(symbols, &format!("{module}{offset}")) else { continue };
         let is_user =
             |frame: &Frame| frame.file.as_deref().is_some_and(|file| library::name(file, own).is_none());
         let frames = symbols.locate(&path, address).frames;
+        element = element.or_else(|| frames.iter().find_map(|frame| allocated(frame.function.as_deref()?)));
         if let Some(frame) = frames.iter().find(|frame| is_user(frame)) {
             let file = frame.file.as_deref()?.rsplit('/').next()?.to_owned();
-            return Some((path, address, file, frame.line?));
+            return Some(Allocation { module: path, address, file, line: frame.line?, element });
         }
     }
     None
+}
+
+/// Returns the type that a function of C++'s standard library allocates, such as `Account` for
+/// `std::__new_allocator<Account>::allocate(unsigned long, void const*)`.
+fn allocated(function: &str) -> Option<String> {
+    let (_, from) = function.split_once("new_allocator<")?;
+    let (kind, _) = from.split_once(">::allocate")?;
+    Some(kind.trim_end().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_allocator_says_what_it_allocates() {
+        let function =
+            "std::__new_allocator<std::_List_node<bank::Account> >::allocate(unsigned long, void const*)";
+        assert_eq!(allocated(function).as_deref(), Some("std::_List_node<bank::Account>"));
+        assert_eq!(allocated("Account::allocate()"), None);
+    }
 }
