@@ -18,6 +18,7 @@
 //!   all those of the run as long as the others are sufficient: that gives a set in which each is needed, yet
 //!   there may be a smaller one.
 
+mod candidates;
 mod depth;
 mod visits;
 
@@ -25,10 +26,7 @@ use self::visits::{KnownVisit, Visit, positions, visits};
 use crate::execute::{Execute, Wanted};
 use crate::orders::Repair;
 use crate::same::Symptom;
-use crate::swap::{
-    MOST_PAIRS, MOST_STEPS, Pair, earlier_pairs, follows, interruption, pairs, precedes, reaches, release,
-    reverse,
-};
+use crate::swap::{MOST_STEPS, Pair, follows, precedes, release, reverse};
 use raddle_model::{
     Access, Completion, Constraint, Failure, Kind, LocationId, ObjectId, Schedule, Segment, ThreadId, Touch,
     TraceFile, TraceStep, Verdict, user_frame,
@@ -269,38 +267,6 @@ impl Search<'_> {
             self.found.steps.push(step);
             self.positions.push(place);
         }
-    }
-
-    /// Returns the pairs that could have happened in the other order, and those with earlier steps; at least
-    /// one of the two has happened.
-    fn pairs(&mut self) -> (Vec<Pair>, Vec<Pair>) {
-        /// Number of pairs from which the nearest ones are taken.
-        const MOST_NEAR: usize = 100 * MOST_PAIRS;
-        let steps = &self.found.steps;
-        let most = if self.effort.near { MOST_NEAR } else { MOST_PAIRS };
-        let (mut latest, mut earlier) = (pairs(steps), earlier_pairs(steps, most));
-        latest.retain(|pair| pair.first < self.happened);
-        earlier.retain(|pair| pair.first < self.happened);
-        self.all = [&latest[..], &earlier].concat();
-        self.reaches = reaches(steps);
-        // If not all can be tried: those that happened, and those next to a preemption.
-        if self.effort.near && latest.len() as u64 > self.effort.executions {
-            let happened = self.happened;
-            for pairs in [&mut latest, &mut earlier] {
-                if pairs.iter().any(|pair| interruption(steps, *pair).is_some()) {
-                    pairs.retain(|pair| interruption(steps, *pair).is_some());
-                }
-                pairs.sort_by_cached_key(|pair| (pair.second >= happened, interruption(steps, *pair)));
-            }
-        }
-        if self.effort.near {
-            let is_minor = |step: usize| self.minor.get(step).is_some_and(|&minor| minor);
-            for pairs in [&mut latest, &mut earlier] {
-                pairs.sort_by_key(|pair| is_minor(pair.first) || is_minor(pair.second));
-            }
-        }
-        earlier.truncate(MOST_PAIRS);
-        (latest, earlier)
     }
 
     /// Tries to swap each of `pairs` alone.

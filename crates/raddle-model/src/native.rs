@@ -9,6 +9,9 @@
 use crate::{IRoot, Ledger, Name, Pick, Schedule, Settings, TraceFile, TraceStep, mix};
 use serde::{Deserialize, Serialize};
 
+/// The name of the object that stands for all files, which a change of any file touches.
+pub const ALL_FILES: &str = "all files";
+
 /// The environment variable that holds the file descriptor of the socket. Without it the library does
 /// nothing.
 pub const SOCKET: &str = "RADDLE_NATIVE_SOCKET";

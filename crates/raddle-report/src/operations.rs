@@ -1,5 +1,6 @@
 //! Texts of operations, and their effects on locks.
 
+use raddle_model::native::ALL_FILES;
 use raddle_model::{Blocked, Holding, Kind, LocationId, Notifies, ObjectId, ThreadId, TraceFile};
 
 /// Returns the holders of the objects that the threads of a deadlock wait for, and where they acquired them;
@@ -36,6 +37,13 @@ pub(crate) fn taken_at(file: &TraceFile, thread: ThreadId, object: ObjectId) -> 
         }
     }
     taken
+}
+
+/// Removes the object that stands for all files, which a change of one file touches too.
+pub(crate) fn without_all_files(objects: &mut Vec<String>) {
+    if objects.len() > 1 {
+        objects.retain(|name| name != ALL_FILES);
+    }
 }
 
 /// Returns the verb of an operation, to be followed by its object.

@@ -5,7 +5,7 @@ use object::read::elf::{FileHeader, ProgramHeader};
 use object::{Endianness, FileKind, elf};
 use std::collections::VecDeque;
 use std::fs::Metadata;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -113,7 +113,14 @@ fn check_content(path: &Path) -> Result<()> {
     let shown = path.display();
     let bytes = {
         // Program headers and the name of the loader are at the beginning of the file.
-        let file = std::fs::File::open(path).with_context(|| format!("cannot read {shown}"))?;
+        let file = match std::fs::File::open(path) {
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+                bail!(
+                    "cannot read {shown}: {error}\nhelp: raddle reads a program before it starts it: chmod +r {shown}"
+                )
+            }
+            opened => opened.with_context(|| format!("cannot read {shown}"))?,
+        };
         let mut bytes = Vec::new();
         file.take(1 << 16).read_to_end(&mut bytes).with_context(|| format!("cannot read {shown}"))?;
         bytes

@@ -15,6 +15,7 @@
 
 use crate::platform::{raw, signals};
 use libc::{c_int, pollfd};
+use raddle_model::native::ALL_FILES;
 use raddle_model::{Kind, ObjectId, Operation, ThreadId};
 
 /// The condition that a thread waits for.
@@ -163,7 +164,7 @@ pub(crate) fn text(value: u64) -> String {
     } else if named(What::Children) {
         "child processes".to_owned()
     } else {
-        "all files".to_owned()
+        ALL_FILES.to_owned()
     }
 }
 

@@ -13,7 +13,7 @@ mod waits;
 pub use place::Place;
 
 use crate::old_values;
-use crate::operations::{answer, verb};
+use crate::operations::{answer, verb, without_all_files};
 use crate::run_text::names::Names;
 use crate::run_text::verdict;
 use crate::values::{ShownValue, beside, shown_values};
@@ -218,6 +218,7 @@ impl Timeline {
         };
         // A variable of more than eight bytes is several objects.
         objects.dedup();
+        without_all_files(&mut objects);
         let mut text = match self.place(event).and_then(|place| place.statement.as_ref()) {
             Some(statement) => {
                 let woken = event.operation.kind == Kind::ConditionReacquire && event.executed;

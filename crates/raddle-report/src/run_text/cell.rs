@@ -4,7 +4,7 @@ use super::Terminal;
 use super::names::Names;
 use super::steps::plain;
 use crate::events::{DisplayEvent, Place, Timeline};
-use crate::operations::verb;
+use crate::operations::{verb, without_all_files};
 use raddle_model::{Operation, SEQUENTIAL_ORDER, TraceFile};
 use std::fmt::Write;
 
@@ -55,6 +55,7 @@ pub fn statement(file: &TraceFile, operation: &Operation) -> String {
         operation.objects().map(|(object, _)| names.short_object(object)).collect();
     objects.retain(|name| name != SEQUENTIAL_ORDER);
     objects.dedup();
+    without_all_files(&mut objects);
     let gap = if objects.is_empty() { "" } else { " " };
     let text = format!("{}{gap}{}", verb(operation.kind), objects.join(", "));
     located(&text, &Place::parse(&names.location(operation.location)), false, "", Terminal::default())

@@ -364,3 +364,23 @@ fn a_thread_with_much_left_to_do_does_not_hide_the_reason() {
     let reason = reason_of(program).expect("there is a reason");
     assert!(reason.why.join(" ").contains("comes first, the run passes."), "{:?}", reason.why);
 }
+
+/// With hundreds of pairs of steps in the wrong order, those at the object of the failed assertion are tried first.
+#[test]
+fn many_threads_do_not_hide_the_reason() {
+    let program = "
+        shared total = 0, early = 0
+        mutex m
+        semaphore done = 0
+        main {
+            repeat 3 { spawn careless }
+            repeat 60 { spawn counter }
+            repeat 63 { wait done }
+            assert total == 60
+            assert early == 3
+        }
+        thread careless { local t; t = early; early = t + 1; signal done }
+        thread counter { lock m; total = total + 1; unlock m; signal done }";
+    let reason = reason_of(program).expect("there is a reason");
+    assert!(reason.why.join(" ").contains("`early`"), "{:?}", reason.why);
+}
