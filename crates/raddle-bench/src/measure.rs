@@ -155,7 +155,7 @@ fn runs(
         Ready::Lab(machine) => {
             let target = InProcess { program: &**machine, lanes: &lanes, config: settings.into(), seed };
             let search =
-                Search { lanes: &lanes, budget, jobs: 1, shard: None, known: None, watch: &watch, every: 1 };
+                Search { lanes: &lanes, budget, jobs: 1, part: None, known: None, watch: &watch, every: 1 };
             search_one(&target, &search)?;
         }
     }

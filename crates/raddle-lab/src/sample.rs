@@ -40,7 +40,7 @@ pub fn sample_all(jobs: &[Job], cores: usize, progress: &(dyn Fn(u64) + Sync)) -
         let Job { program, lanes, config, seed, budget } = job;
         let target = InProcess { program: &**program, lanes, config: *config, seed: *seed };
         let budget = budget.clone();
-        (target, Search { lanes, budget, jobs: cores, shard: None, known: None, watch: &watch, every: EVERY })
+        (target, Search { lanes, budget, jobs: cores, part: None, known: None, watch: &watch, every: EVERY })
     });
     let searches: Vec<_> = searches.collect();
     search_all(&searches, cores).into_iter().collect()

@@ -36,6 +36,20 @@ impl Firsts {
         }
     }
 
+    /// Returns the numbers and fingerprints of runs among which is the first one with each partial order.
+    pub(crate) fn runs(&self) -> Vec<(u64, u64)> {
+        let mut runs = self.runs.clone();
+        runs.sort_unstable_by_key(|&(number, fingerprint)| (fingerprint, number));
+        runs.dedup_by_key(|&mut (_, fingerprint)| fingerprint);
+        runs
+    }
+
+    /// Returns those of the runs that [`Firsts::runs`] has returned.
+    pub(crate) fn of(runs: Vec<(u64, u64)>) -> Firsts {
+        let latest = runs.iter().map(|&(number, _)| number).max().unwrap_or(0);
+        Firsts { runs, latest, compact_at: 0 }
+    }
+
     /// Adds those of other runs of the same search.
     pub(crate) fn merge(&mut self, other: Firsts) {
         self.runs.extend(other.runs);

@@ -3,6 +3,7 @@
 use crate::budget::is_interrupted;
 use crate::pipeline::Window;
 use crate::run::{FinishedRun, Run};
+use crate::shard::Part;
 use crate::shared::{Found, Seen, Shared};
 use crate::turns::Turns;
 use crate::worker::{Request, Worker};
@@ -31,11 +32,15 @@ enum End {
 impl<'a, W: Worker> Job<'a, W> {
     pub(crate) fn new(shared: &'a Shared<'a, W::Failure>, worker: W, job: usize, jobs: usize) -> Job<'a, W> {
         let search = shared.search;
-        let (index, count) = match search.shard {
-            Some(shard) => (shard.index() * jobs + job, shard.count() * jobs),
-            None => (job, jobs),
+        // Which runs belong to a shard does not depend on its number of jobs.
+        let (index, count, from) = match search.part {
+            Some(Part { shard, window, .. }) => {
+                let from = window.map_or(0, |(from, _)| from);
+                (shard.index() + shard.count() * job, shard.count() * jobs, from)
+            }
+            None => (job, jobs, 0),
         };
-        let turns = Turns::new(search.lanes, &shared.rounds, index, count);
+        let turns = Turns::new(search.lanes, &shared.rounds, index, count).starting_at(from);
         Job { shared, worker, turns, found: Found::new(search.lanes.iter().len(), W::MOST_ORDERS), unseen: 0 }
     }
 

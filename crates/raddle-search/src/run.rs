@@ -14,19 +14,22 @@ pub struct Run {
     /// Number of threads.
     pub threads: u64,
     /// Number of times a spinning thread was descheduled.
+    #[serde(skip_serializing_if = "is_none")]
     pub rests: u64,
     /// Number of decisions with more than one answer: waiters that signals wake, and data choices.
+    #[serde(skip_serializing_if = "is_none")]
     pub drawn: u64,
     /// True if it had sleeps or time limits, and these ended only when nothing else could run.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(skip_serializing_if = "is_false")]
     pub idle_timeouts: bool,
     /// True if its strategy cut it off, because another run covers it.
+    #[serde(skip_serializing_if = "is_false")]
     pub cut_off: bool,
     /// True if it was under weak memory.
     #[serde(skip_serializing_if = "is_false")]
     pub weak_memory: bool,
-    /// True if a process was forked for it. Not stored, because it depends on which job executed the run.
-    #[serde(skip)]
+    /// True if a process was forked for it, which may depend on which job executed the run.
+    #[serde(skip_serializing_if = "is_false")]
     pub forked: bool,
     /// Data that few runs have.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -68,6 +71,10 @@ pub struct Details {
     /// The exit status of the program, if it is a process.
     #[serde(skip_serializing_if = "is_zero")]
     pub status: i32,
+}
+
+fn is_none(number: &u64) -> bool {
+    *number == 0
 }
 
 fn is_zero(number: &i32) -> bool {

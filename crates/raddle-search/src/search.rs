@@ -1,8 +1,9 @@
 //! The search itself: the choice of runs and workers, and the end.
 
-use crate::budget::Deadline;
+use crate::budget::{Budget, Deadline};
 use crate::job::Job;
 use crate::run::Run;
+use crate::shard::{Part, Shard};
 use crate::shared::{Found, Outcome, Search, Shared, last_number, may_stop};
 use crate::worker::{Target, Worker};
 use raddle_model::Ledger;
@@ -23,17 +24,37 @@ const MOST_RESTARTS: u32 = 20;
 /// Executes the runs of a search.
 ///
 /// If a run shows that more memory is shared than was known, the search begins again with that knowledge: the
-/// runs before did not switch threads at accesses to it. A shard cannot, because the others would not know.
+/// runs before did not switch threads at accesses to it. A part of a search begins with the first runs of the whole
+/// search for that, as every other part does. If a later run discovers more, the parts cannot be merged.
 ///
 /// Fails if a worker does and no failing run was found.
 pub fn search<T: Target>(target: &T, search: &Search<'_>) -> Searched<T> {
     let deadline = Deadline::new(search.budget.time);
     let (mut earlier, mut restarts) = (None, 0);
+    if let Some(part) = search.part.filter(|part| part.pilot > 0 && target.may_discover()) {
+        let runs = search.budget.runs.min(part.pilot);
+        let pilot = Search {
+            part: Some(Part::shard(Shard::WHOLE)),
+            budget: Budget { runs, ..search.budget.clone() },
+            watch: &|_| (),
+            ..search.clone()
+        };
+        while let Ended::Discovery { shared, first } =
+            search_once(target, &pilot, deadline, restarts < MOST_RESTARTS)?
+        {
+            restarts += 1;
+            earlier = earlier.or(first);
+            target.learn_shared(shared);
+        }
+    }
     loop {
-        let may_restart = restarts < MOST_RESTARTS && search.shard.is_none();
-        match search_once(target, search, deadline, may_restart)? {
+        let may_restart = restarts < MOST_RESTARTS;
+        match search_once(target, search, deadline, may_restart && search.part.is_none())? {
             Ended::Over(mut outcome) => {
-                if let Some((turn, failure, kind)) = earlier {
+                outcome.discovered_at = outcome.discovered_at.filter(|_| may_restart);
+                if search.part.is_some() {
+                    outcome.earlier = earlier;
+                } else if let Some((turn, failure, kind)) = earlier {
                     outcome.first = Some((turn, failure));
                     outcome.tally.add_failure(kind);
                 }
@@ -76,15 +97,15 @@ fn search_once<T: Target>(
     let may_stop = may_stop(search);
     let shared = Shared {
         search,
-        rounds: search.lanes.rounds(jobs, search.shard.is_some()),
+        rounds: search.lanes.rounds(jobs, search.part.is_some()),
         deadline,
-        end: AtomicU64::new(search.budget.runs),
+        end: AtomicU64::new(last_turn(search)),
         traced: AtomicU64::new(u64::MAX),
         stopped: AtomicBool::new(false),
         failed: AtomicU64::new(u64::MAX),
         restarts,
         found: Mutex::new(Found::new(lanes, T::Worker::MOST_ORDERS)),
-        keeps_log: may_stop && (jobs > 1 || search.shard.is_some()),
+        keeps_log: may_stop && (jobs > 1 || search.part.is_some_and(|part| part.window.is_none())),
     };
     let first = target.start(0)?;
     let outcomes: Vec<Result<Found<_>, Error<T>>> = std::thread::scope(|scope| {
@@ -134,7 +155,9 @@ fn search_once<T: Target>(
         number < shared.failed.load(Ordering::Relaxed)
             && tally.covered_at(search.lanes).is_none_or(|covered| number < covered)
     };
-    if let Some((number, memory)) = discovery.filter(is_needed).filter(|_| restarts) {
+    let discovery = discovery.filter(is_needed);
+    let discovered_at = discovery.as_ref().map(|&(number, _)| number).filter(|_| search.part.is_some());
+    if let Some((number, memory)) = discovery.filter(|_| restarts) {
         let first = first.filter(|(turn, _)| turn.number <= number);
         return Ok(Ended::Discovery {
             shared: memory,
@@ -142,8 +165,9 @@ fn search_once<T: Target>(
         });
     }
     log.sort_unstable_by_key(|(turn, _)| turn.number);
-    let has_stopped = shared.end.into_inner() < search.budget.runs;
-    let mut stopped_at = None;
+    let has_stopped = shared.end.into_inner() < last_turn(search);
+    let failed = shared.failed.into_inner();
+    let mut stopped_at = (failed < u64::MAX && search.part.is_some()).then_some(failed);
     if shared.keeps_log {
         let stops =
             |(_, run): &&(Turn, Run)| run.kind().is_some_and(|kind| search.budget.stop.applies_to(kind));
@@ -157,10 +181,17 @@ fn search_once<T: Target>(
         tally.estimate = None;
     }
     tally.settle(search.lanes);
-    if search.shard.is_none() {
+    if search.part.is_none() {
         log.clear();
     }
-    Ok(Ended::Over(Box::new(Outcome { tally, first, log, stopped_at, lost })))
+    let outcome = Outcome { tally, first, log, earlier: None, discovered_at, stopped_at, lost };
+    Ok(Ended::Over(Box::new(outcome)))
+}
+
+/// Returns the number of the run before which the search ends.
+fn last_turn(search: &Search<'_>) -> u64 {
+    let window = search.part.and_then(|part| part.window);
+    window.map_or(search.budget.runs, |(_, to)| to.min(search.budget.runs))
 }
 
 /// Executes the runs of several searches on `cores` cores. Those that cannot be split come first and share

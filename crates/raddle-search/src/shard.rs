@@ -1,4 +1,4 @@
-//! A part of a search that another process can execute.
+//! The parts of a search that other processes can execute.
 
 use serde::{Deserialize, Serialize};
 use std::fmt::{self, Display, Formatter};
@@ -21,6 +21,9 @@ const MOST: usize = 1_000_000;
 pub struct ShardError(String);
 
 impl Shard {
+    /// The only shard of a search.
+    pub const WHOLE: Shard = Shard { index: 0, count: 1 };
+
     /// Returns its index, from 0.
     pub fn index(self) -> usize {
         self.index
@@ -29,6 +32,34 @@ impl Shard {
     /// Returns the number of shards.
     pub fn count(self) -> usize {
         self.count
+    }
+}
+
+/// The part of a search that one process executes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Part {
+    /// The shard.
+    pub shard: Shard,
+    /// The numbers of the runs: those from the first one, before the second one; all if `None`. Only for
+    /// strategies that do not learn, and one job.
+    pub window: Option<(u64, u64)>,
+    /// Number of runs that every process executes first if runs may discover shared memory, so that all of them know
+    /// the same memory.
+    pub pilot: u64,
+}
+
+impl Part {
+    /// The default of [`Part::pilot`].
+    pub const PILOT: u64 = 200;
+
+    /// Returns one shard.
+    pub fn shard(shard: Shard) -> Part {
+        Part { shard, window: None, pilot: Part::PILOT }
+    }
+
+    /// Returns the runs with these numbers.
+    pub fn window(from: u64, to: u64) -> Part {
+        Part { window: Some((from, to)), ..Part::shard(Shard::WHOLE) }
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::budget::{Budget, Deadline, Stop, is_interrupted};
 use crate::lanes::Lanes;
 use crate::run::Run;
-use crate::shard::Shard;
+use crate::shard::Part;
 use crate::tally::Tally;
 use raddle_engine::Census;
 use raddle_model::Ledger;
@@ -21,7 +21,7 @@ pub struct Search<'a> {
     /// Number of workers that execute runs at the same time.
     pub jobs: usize,
     /// The part of the runs to execute here; all of them if `None`.
-    pub shard: Option<Shard>,
+    pub part: Option<Part>,
     /// The iRoots that every worker's strategies know from the start.
     pub known: Option<&'a Ledger>,
     /// The progress callback: called after each run of a remote worker, otherwise after every `every` runs of
@@ -53,6 +53,10 @@ pub struct Outcome<F, E> {
     pub first: Option<(Turn, F)>,
     /// Every run, in the order of numbers, if the search was a shard that stops at a failure.
     pub(crate) log: Vec<(Turn, Run)>,
+    /// The first failing run that was made before the search began again, and its kind, if the search was a part.
+    pub(crate) earlier: Option<(Turn, F, String)>,
+    /// The number of the first run that discovered shared memory, if the search was a part and would have begun again.
+    pub(crate) discovered_at: Option<u64>,
     /// The number of the failing run at which the search stopped, if runs were logged.
     pub(crate) stopped_at: Option<u64>,
     /// The reason why not all runs were executed, although a failing one was found.
@@ -60,10 +64,17 @@ pub struct Outcome<F, E> {
 }
 
 impl<F, E> Outcome<F, E> {
-    /// Returns the same outcome with another form of its failing run.
-    pub fn map_failure<G>(self, map: impl FnOnce(F) -> G) -> Outcome<G, E> {
-        let Outcome { tally, first, log, stopped_at, lost } = self;
-        Outcome { tally, first: first.map(|(turn, failure)| (turn, map(failure))), log, stopped_at, lost }
+    /// Returns the same outcome with another form of its failing runs.
+    pub fn map_failure<G>(self, mut map: impl FnMut(F) -> G) -> Outcome<G, E> {
+        Outcome {
+            tally: self.tally,
+            first: self.first.map(|(turn, failure)| (turn, map(failure))),
+            log: self.log,
+            earlier: self.earlier.map(|(turn, failure, kind)| (turn, map(failure), kind)),
+            discovered_at: self.discovered_at,
+            stopped_at: self.stopped_at,
+            lost: self.lost,
+        }
     }
 }
 

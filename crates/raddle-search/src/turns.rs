@@ -56,6 +56,13 @@ impl Turns {
         }
     }
 
+    /// Returns the same turns without those before run `number`.
+    #[must_use]
+    pub fn starting_at(mut self, number: u64) -> Turns {
+        self.round.iter_mut().for_each(|round| round.skip_to(number));
+        self
+    }
+
     /// Returns the indices of the strategies of which this job executes runs.
     pub fn lanes(&self) -> impl Iterator<Item = usize> + '_ {
         self.own.iter().enumerate().filter(|(_, own)| own.is_own).map(|(lane, _)| lane)

@@ -14,6 +14,11 @@ pub trait Target: Sync {
     /// that an error that all of them would have is reported once.
     fn start(&self, job: usize) -> Result<Self::Worker, <Self::Worker as Worker>::Error>;
 
+    /// Returns true if a run may discover shared memory.
+    fn may_discover(&self) -> bool {
+        false
+    }
+
     /// Records which memory is shared, for all workers started from now on. Called when a run has discovered more
     /// of it ([`Details::discovered`](crate::Details::discovered)), before the search begins again.
     fn learn_shared(&self, _shared: Vec<u64>) {}

@@ -1,8 +1,8 @@
 //! A search begins again when a run discovers shared memory.
 
 use raddle_search::{
-    Budget, Details, FinishedRun, Lanes, Outcome, Portfolio, Request, Run, Search, Stop, Target, Worker,
-    search,
+    Budget, Details, FinishedRun, Identity, Lanes, MergeError, Merged, Outcome, Part, Portfolio, Request,
+    Run, Search, ShardResult, Stop, Target, Worker, merge, search,
 };
 use std::io;
 use std::sync::Mutex;
@@ -22,12 +22,33 @@ impl Program {
     }
 
     fn searched(&self, jobs: usize, stop: Stop) -> Outcome<u64, io::Error> {
+        self.part(jobs, stop, None, |_, found| found)
+    }
+
+    fn part<R>(
+        &self,
+        jobs: usize,
+        stop: Stop,
+        part: Option<Part>,
+        and: impl FnOnce(&Search<'_>, Outcome<u64, io::Error>) -> R,
+    ) -> R {
         *self.known.lock().unwrap() = Vec::new();
         let lanes = Lanes::parse("random-walk", Portfolio::Tests).unwrap();
         let budget = Budget { stop, ..Budget::all(100) };
         let watch = &|_: raddle_search::Seen<'_>| ();
-        search(self, &Search { lanes: &lanes, budget, jobs, shard: None, known: None, watch, every: 1 })
-            .unwrap()
+        let whole = Search { lanes: &lanes, budget, jobs, part, known: None, watch, every: 1 };
+        and(&whole, search(self, &whole).unwrap())
+    }
+
+    /// Merges three shards.
+    fn merged(&self, stop: &Stop, pilot: u64) -> Result<Merged<u64>, MergeError> {
+        let shard = |index: usize| {
+            let part = Part { pilot, ..Part::shard(format!("{index}/3").parse().unwrap()) };
+            self.part(2, stop.clone(), Some(part), |search, found| {
+                ShardResult::new(part, Identity::default(), search, &found)
+            })
+        };
+        merge(&[shard(2), shard(1), shard(3)], &Lanes::parse("random-walk", Portfolio::Tests).unwrap())
     }
 }
 
@@ -38,6 +59,10 @@ impl Target for Program {
         let level = self.known.lock().unwrap().len();
         let of = |lists: &[Vec<u64>]| lists.get(level).or(lists.last()).cloned().unwrap_or_default();
         Ok(Runs { level, failing: of(&self.failing), discovering: of(&self.discovering), requested: 0 })
+    }
+
+    fn may_discover(&self) -> bool {
+        true
     }
 
     fn learn_shared(&self, shared: Vec<u64>) {
@@ -114,4 +139,42 @@ fn a_failure_before_a_discovery_is_kept() {
 fn endless_discoveries_end_and_are_counted() {
     let found = Program::new(&[&[]], &[&[30, 31]]).searched(1, Stop::Never);
     assert_eq!((found.tally.runs, found.tally.discoveries), (100, 2));
+}
+
+#[test]
+fn shards_begin_with_the_runs_that_discover_memory() {
+    let programs: [(&[&[u64]], &[&[u64]]); 4] = [
+        (&[&[]], &[&[40, 60], &[7], &[]]),
+        (&[&[3, 50], &[80]], &[&[20], &[]]),
+        (&[&[90], &[80]], &[&[20], &[95]]),
+        (&[&[]], &[&[30, 31]]),
+    ];
+    for (index, (failing, discovering)) in programs.into_iter().enumerate() {
+        for stop in [Stop::Never, Stop::FirstFailure] {
+            let program = Program::new(failing, discovering);
+            let alone = program.searched(1, stop.clone());
+            let Merged { tally, first } = program.merged(&stop, 100).unwrap();
+            let numbers = |tally: &raddle_search::Tally| {
+                (tally.runs, tally.failures, tally.discoveries, tally.partial_orders())
+            };
+            assert_eq!(numbers(&tally), numbers(&alone.tally), "program {index}, {stop:?}");
+            assert_eq!(
+                first.map(|(_, failure)| failure),
+                alone.first.map(|(_, failure)| failure),
+                "program {index}, {stop:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn shards_that_know_different_memory_are_not_merged() {
+    let program = Program::new(&[&[80]], &[&[5], &[60], &[]]);
+    let error = program.merged(&Stop::Never, 50).unwrap_err();
+    assert_eq!(error, MergeError::Discovered { run: 60 });
+    assert!(error.to_string().ends_with("--pilot 61"), "{error}");
+    assert!(program.merged(&Stop::Never, 61).is_ok());
+    // A failure before the discovery ends the search.
+    let program = Program::new(&[&[30]], &[&[5], &[60], &[]]);
+    assert_eq!(program.merged(&Stop::FirstFailure, 20).unwrap().first, Some((30, 1030)));
 }

@@ -3,8 +3,8 @@
 use raddle_engine::{Config, Rng};
 use raddle_model::Kind;
 use raddle_search::{
-    Budget, InProcess, Lanes, MergeError, Outcome, Portfolio, Recording, Search, Shard, ShardResult, Stop,
-    Tally, merge, search,
+    Budget, Identity, InProcess, Lanes, MergeError, Merged, Outcome, Part, Portfolio, Recording, Search,
+    Shard, ShardResult, Stop, Tally, merge, search,
 };
 use raddle_testkit::{Act, Script, mixed};
 use std::io;
@@ -20,8 +20,8 @@ fn deadlocks() -> Script {
     script.thread(&both(0, 1)).thread(&both(1, 2)).thread(&both(2, 0))
 }
 
-fn searched(script: &Script, spec: &str, jobs: usize, shard: Option<Shard>, budget: &Budget) -> Found {
-    with_search(script, spec, jobs, shard, budget, |_, found| found)
+fn searched(script: &Script, spec: &str, jobs: usize, part: Option<Part>, budget: &Budget) -> Found {
+    with_search(script, spec, jobs, part, budget, |_, found| found)
 }
 
 /// Searches, and passes the search with its result to `and`.
@@ -29,14 +29,14 @@ fn with_search<R>(
     script: &Script,
     spec: &str,
     jobs: usize,
-    shard: Option<Shard>,
+    part: Option<Part>,
     budget: &Budget,
     and: impl FnOnce(&Search<'_>, Found) -> R,
 ) -> R {
     let lanes = Lanes::parse(spec, Portfolio::Tests).unwrap();
     let target = InProcess { program: script, lanes: &lanes, config: Config::default(), seed: 7 };
     let budget = budget.clone();
-    let search = Search { lanes: &lanes, budget, jobs, shard, known: None, watch: &|_| (), every: 100 };
+    let search = Search { lanes: &lanes, budget, jobs, part, known: None, watch: &|_| (), every: 100 };
     and(&search, raddle_search::search(&target, &search).unwrap())
 }
 
@@ -47,7 +47,7 @@ fn numbers(tally: &Tally) -> String {
     let mut census: Vec<_> = tally.census.iter().collect();
     census.sort_unstable();
     let Tally { runs, cut_off, failures, kinds, rests, threads, steps, lanes, exhausted, .. } = tally;
-    let rest = (tally.estimate, &tally.exposed);
+    let rest = (tally.estimate, &tally.exposed, tally.new_at_the_end());
     format!(
         "{runs} {cut_off} {failures} {kinds:?} {rests} {threads} {steps} {lanes:?} {exhausted} {census:?} {rest:?}"
     )
@@ -83,18 +83,20 @@ fn the_number_of_jobs_changes_nothing() {
     }
 }
 
-/// Returns the results of all shards of a search, each through its file.
+/// Returns the results of all shards of a search, each through its file. The shards have different numbers of jobs.
 fn shards(script: &Script, spec: &str, count: usize, jobs: usize, budget: &Budget) -> Vec<ShardResult<u64>> {
-    let result = |index: usize| {
-        let shard: Shard = format!("{}/{count}", index + 1).parse().unwrap();
-        // Only what is stored in a file is merged.
-        let text = with_search(script, spec, jobs, Some(shard), budget, |search, found| {
-            let found = found.map_failure(|recording| recording.fingerprint);
-            serde_json::to_string(&ShardResult::new(shard, spec, search, &found)).unwrap()
-        });
-        serde_json::from_str(&text).unwrap()
-    };
-    (0..count).map(result).collect()
+    let shard = |index: usize| Part::shard(format!("{}/{count}", index + 1).parse().unwrap());
+    (0..count).map(|index| result(script, spec, jobs + index % 2, shard(index), budget)).collect()
+}
+
+/// Returns the result of a part of a search, through its file.
+fn result(script: &Script, spec: &str, jobs: usize, part: Part, budget: &Budget) -> ShardResult<u64> {
+    let text = with_search(script, spec, jobs, Some(part), budget, |search, found| {
+        let found = found.map_failure(|recording| recording.fingerprint);
+        let name = Identity::of([("strategies", spec.to_owned())]);
+        serde_json::to_string(&ShardResult::new(part, name, search, &found)).unwrap()
+    });
+    serde_json::from_str(&text).unwrap()
 }
 
 #[test]
@@ -102,10 +104,11 @@ fn merged_shards_equal_one_process() {
     for spec in SPECS {
         let lanes = Lanes::parse(spec, Portfolio::Tests).unwrap();
         for budget in stops() {
-            let whole = searched(&deadlocks(), spec, 1, Some("1/1".parse().unwrap()), &budget);
+            let whole = searched(&deadlocks(), spec, 1, Some(Part::shard(Shard::WHOLE)), &budget);
             for (count, jobs) in [(1, 1), (3, 1), (4, 2)] {
-                let results = shards(&deadlocks(), spec, count, jobs, &budget);
-                let (tally, first) = merge(&results, &lanes).unwrap();
+                let mut results = shards(&deadlocks(), spec, count, jobs, &budget);
+                results.reverse();
+                let Merged { tally, first } = merge(&results, &lanes).unwrap();
                 let what = format!("{spec} in {count} shards of {jobs} jobs, {:?}", budget.stop);
                 assert_eq!(numbers(&tally), numbers(&whole.tally), "{what}");
                 let expected = whole.first.as_ref().map(|(turn, run)| (turn.number, run.fingerprint));
@@ -116,10 +119,49 @@ fn merged_shards_equal_one_process() {
 }
 
 #[test]
+fn merged_ranges_of_runs_equal_one_process() {
+    for spec in ["pos", "pos+random-walk"] {
+        let lanes = Lanes::parse(spec, Portfolio::Tests).unwrap();
+        for budget in stops() {
+            let whole = searched(&deadlocks(), spec, 1, None, &budget);
+            let range = |from, to| result(&deadlocks(), spec, 1, Part::window(from, to), &budget);
+            let ranges = [(150, 151), (151, 600), (0, 7), (7, 150)].map(|(from, to)| range(from, to));
+            let Merged { tally, first } = merge(&ranges, &lanes).unwrap();
+            let what = format!("{spec}, {:?}", budget.stop);
+            assert_eq!(numbers(&tally), numbers(&whole.tally), "{what}");
+            assert_eq!(
+                first,
+                whole.first.as_ref().map(|(turn, run)| (turn.number, run.fingerprint)),
+                "{what}"
+            );
+            if budget.stop == Stop::Never {
+                let error = |ranges: &[ShardResult<u64>]| merge(ranges, &lanes).unwrap_err().to_string();
+                let missing = [&ranges[..2], &ranges[3..]].concat();
+                assert!(error(&missing).contains("the runs from 0 to 7 are missing"), "{}", error(&missing));
+                assert!(error(&ranges[2..]).contains("the runs from 150 to 600 are missing"));
+                let overlapping = [&ranges[..], &[range(100, 200)]].concat();
+                assert!(error(&overlapping).contains("they have the runs up to 150 already"));
+                assert_eq!(
+                    numbers(&merge(&[&ranges[..], &ranges[..1]].concat(), &lanes).unwrap().tally),
+                    numbers(&tally)
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_range_that_time_has_ended_says_how_far_it_came() {
+    let budget = Budget { time: Some(std::time::Duration::ZERO), ..Budget::all(100) };
+    assert_eq!(result(&deadlocks(), "pos", 1, Part::window(0, 50), &budget).window, Some((0, 1)));
+    assert_eq!(result(&deadlocks(), "pos", 1, Part::window(50, 100), &budget).window, Some((50, 50)));
+}
+
+#[test]
 fn a_single_strategy_executes_the_same_runs_with_and_without_shards() {
     let budget = Budget::all(500);
     let plain = searched(&deadlocks(), "pos", 1, None, &budget);
-    let sharded = searched(&deadlocks(), "pos", 1, Some("1/1".parse().unwrap()), &budget);
+    let sharded = searched(&deadlocks(), "pos", 1, Some(Part::shard(Shard::WHOLE)), &budget);
     assert_eq!(numbers(&plain.tally), numbers(&sharded.tally));
 }
 
@@ -133,14 +175,20 @@ fn shards_of_different_searches_are_rejected() {
     let lanes = Lanes::parse("pos", Portfolio::Tests).unwrap();
     let budget = Budget::all(100);
     let results = shards(&deadlocks(), "pos", 3, 1, &budget);
-    assert_eq!(merge(&results[..2], &lanes).unwrap_err(), MergeError::Missing { index: 3, count: 3 });
+    assert_eq!(
+        merge(&results[..2], &lanes).unwrap_err(),
+        MergeError::Missing { what: "shard 3/3 is".to_owned() }
+    );
     assert_eq!(merge::<u64>(&[], &lanes).unwrap_err(), MergeError::Empty);
     let other = shards(&deadlocks(), "random-walk", 3, 1, &budget);
     let mixed = [&results[..2], &other[2..]].concat();
     assert!(matches!(merge(&mixed, &lanes), Err(MergeError::Another { .. })));
     // A result that is passed twice counts once.
     let twice = [&results[..], &results[..1]].concat();
-    assert_eq!(numbers(&merge(&twice, &lanes).unwrap().0), numbers(&merge(&results, &lanes).unwrap().0));
+    assert_eq!(
+        numbers(&merge(&twice, &lanes).unwrap().tally),
+        numbers(&merge(&results, &lanes).unwrap().tally)
+    );
     // So is an inconsistent one, or another result of the same shard.
     let damaged = |from: &str, to: &str| {
         let text = serde_json::to_string(&results[1]).unwrap();
@@ -186,7 +234,7 @@ fn the_progress_callback_sees_every_run_once() {
     let budget = Budget::all(50);
     search(
         &target,
-        &Search { lanes: &lanes, budget, jobs: 1, shard: None, known: None, watch: &watch, every: 1 },
+        &Search { lanes: &lanes, budget, jobs: 1, part: None, known: None, watch: &watch, every: 1 },
     )
     .unwrap();
     let expected: Vec<(u64, u64)> = (0..50).map(|number| (1, number)).collect();

@@ -100,6 +100,22 @@ impl Round {
         Round { weights, credits: vec![0; lanes], runs: vec![0; lanes], number: 0, head, end }
     }
 
+    /// Skips the turns before this number.
+    pub fn skip_to(&mut self, number: u64) {
+        let head = self.head.min(number);
+        if self.number == 0 && self.weights.len() > 1 && number > head {
+            // The credits are all 0 again after as many turns as there are shares.
+            let all: u64 = self.weights.iter().sum();
+            let cycles = (number - head) / all.max(1);
+            self.number = head + cycles * all;
+            self.runs = self.weights.iter().map(|weight| weight * cycles).collect();
+            self.runs[0] += head;
+        } else if self.weights.len() == 1 {
+            (self.number, self.runs[0]) = (self.number.max(number), self.runs[0].max(number));
+        }
+        while self.number < number && self.next().is_some() {}
+    }
+
     /// Returns the strategy of the next turn.
     fn lane(&mut self) -> Option<usize> {
         if self.number < self.head || self.weights.len() == 1 {
@@ -301,6 +317,18 @@ mod tests {
         }
         let begin: std::collections::BTreeSet<usize> = turns[..15].iter().map(|turn| turn.lane).collect();
         assert_eq!(begin.len(), PORTFOLIO.len(), "all have a turn soon");
+    }
+
+    #[test]
+    fn skipped_turns_are_those_before_a_number() {
+        for rounds in [Rounds::fixed_portfolio(), Rounds::equal(1), Rounds::equal(3)] {
+            for number in [0, 1, 15, 16, 17, 31, 46, 100] {
+                let mut skipped = rounds.begin();
+                skipped.skip_to(number);
+                let expected: Vec<Turn> = rounds.begin().skip(number as usize).take(40).collect();
+                assert_eq!(skipped.take(40).collect::<Vec<_>>(), expected, "{number}");
+            }
+        }
     }
 
     #[test]

@@ -50,7 +50,7 @@ pub(crate) fn run(args: &BeamRunArgs, width: usize) -> Result<Outcome> {
         lanes: &lanes,
         budget,
         jobs: args.search.jobs(),
-        shard: None,
+        part: None,
         known: None,
         watch: &watch,
         every: 1,

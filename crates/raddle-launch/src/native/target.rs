@@ -43,7 +43,7 @@ impl<'a> Native<'a> {
         watch: &(dyn Fn(Seen<'_>) + Sync),
     ) -> Result<Found> {
         let known = Some(&self.setup.known);
-        search(self, &Search { lanes, budget, jobs, shard: None, known, watch, every: 1 })
+        search(self, &Search { lanes, budget, jobs, part: None, known, watch, every: 1 })
     }
 
     fn shared(&self) -> MutexGuard<'_, Vec<u64>> {

@@ -51,7 +51,7 @@ impl<'a> Uncontrolled<'a> {
         let lanes = Lanes::parse("random-walk", Portfolio::Programs)?;
         search(
             &Started(self),
-            &Search { lanes: &lanes, budget, jobs, shard: None, known: None, watch, every: 1 },
+            &Search { lanes: &lanes, budget, jobs, part: None, known: None, watch, every: 1 },
         )
     }
 }

@@ -58,7 +58,7 @@ impl Check<'_> {
                 lanes: self.lanes,
                 budget,
                 jobs,
-                shard: None,
+                part: None,
                 known: None,
                 watch: &|_| (),
                 every: u64::MAX,
