@@ -8,10 +8,12 @@ mod coverage;
 mod failure;
 mod lab;
 mod memory;
+mod merge;
 mod native;
 mod report;
 mod search;
 mod setup;
+mod shard;
 mod show;
 mod values;
 
@@ -23,10 +25,12 @@ pub(crate) use coverage::{CoverageArgs, StoreArgs};
 pub(crate) use failure::{ExplainArgs, MinimizeArgs, OpenArgs, ReplayArgs};
 pub(crate) use lab::{BoundArgs, LabCommand, LitmusArgs, MicroArgs, RunArgs, StrideArgs};
 pub(crate) use memory::Memory as MemoryArg;
+pub(crate) use merge::MergeArgs;
 pub(crate) use native::{BaselineArg, NativeArgs, PointsArg, RacesArg, ThreadsArg};
 pub(crate) use report::{FormatArg, ReportArgs};
 pub(crate) use search::{STRATEGY, SearchArgs, cores, one_run};
 pub(crate) use setup::{CompletionsArgs, DoctorArg, DoctorArgs, ManArgs};
+pub(crate) use shard::{ShardArgs, UnitArgs};
 pub(crate) use show::{FramesArg, ShowArgs};
 pub(crate) use values::duration;
 
@@ -71,6 +75,22 @@ pub(crate) enum Command {
     Lab {
         #[command(subcommand)]
         command: LabCommand,
+    },
+    /// Merge the results of shards into one report
+    Merge(MergeArgs),
+    /// Execute parts of searches on request: a line of JSON each on standard input and output
+    #[command(after_help = "\
+The protocol is described in docs/design/worker.md. A worker executes the programs that its requests name, so its input must be
+trusted.
+
+Exit status: 0 at the end of the input, 2 if it cannot be read.")]
+    Worker,
+    /// Search on the machines of a Ray cluster; needs the Python package in the folder `fleet`
+    #[command(disable_help_flag = true)]
+    Fleet {
+        /// Arguments of `raddle-fleet`
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<OsString>,
     },
     /// Replay a recorded run exactly and display it
     Replay(ReplayArgs),

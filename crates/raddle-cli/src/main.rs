@@ -8,9 +8,11 @@ mod ci;
 mod coverage;
 mod doctor;
 mod explain;
+mod fleet;
 mod input;
 mod interrupt;
 mod lab;
+mod merge;
 mod minimize;
 mod native;
 mod notes;
@@ -18,12 +20,14 @@ mod outcome;
 mod progress;
 mod replay;
 mod report;
+mod result;
 mod shell;
 mod show;
 mod strategies;
 mod suite;
 mod terminal;
 mod trust;
+mod worker;
 
 use args::{BeamCommand, Cli, Command, LabCommand};
 use clap::Parser;
@@ -45,34 +49,41 @@ fn main() -> ExitCode {
         error.exit()
     });
     let width = width();
-    // A compiler replaces this process, and gdb has its own way with Ctrl-C.
-    let listens = !matches!(&cli.command, Command::Cc { .. } | Command::Cpp { .. })
+    // A compiler or `raddle-fleet` replaces this process, and gdb has its own way with Ctrl-C.
+    let listens = !matches!(&cli.command, Command::Cc { .. } | Command::Cpp { .. } | Command::Fleet { .. })
         && !matches!(&cli.command, Command::Replay(args) if args.gdb);
     if listens && let Err(error) = interrupt::listen() {
         return fail(&error, EXIT_USAGE);
     }
-    let outcome = match &cli.command {
-        Command::Run(args) => native::run(args, width),
-        Command::Strategies(args) => strategies::run(args, width),
-        Command::Lab { command: LabCommand::Run(args) } => lab::run(args, width),
-        Command::Lab { command: LabCommand::Micro(args) } => lab::micro(args, width),
-        Command::Lab { command: LabCommand::Litmus(args) } => lab::litmus(args),
-        Command::Lab { command: LabCommand::Bound(args) } => lab::bound(args, width),
-        Command::Lab { command: LabCommand::Stride(args) } => lab::stride(args),
-        Command::Replay(args) => replay::run(args, width),
-        Command::Beam { command: BeamCommand::Run(args) } => beam::run(args, width),
-        Command::Bench(args) => bench::run(args),
-        Command::Coverage(args) => coverage::run(args, width),
-        Command::Minimize(args) => minimize::run(args),
-        Command::Explain(args) => explain::run(args),
-        Command::Report(args) => report::run(args, width),
-        Command::Cargo { command } => cargo::run(command, width),
-        Command::Doctor(args) => doctor::run(args),
-        Command::Completions(args) => shell::completions(args),
-        Command::Man(args) => shell::man(args),
-        Command::Cc { args } => cc(raddle_cc::Language::C, args),
-        Command::Cpp { args } => cc(raddle_cc::Language::Cpp, args),
-    };
+    let outcome =
+        match &cli.command {
+            Command::Run(args) => native::run(args, width)
+                .and_then(|executed| executed.finish(&args.search.part, args.search.json)),
+            Command::Strategies(args) => strategies::run(args, width),
+            Command::Lab { command: LabCommand::Run(args) } => lab::run(args, width)
+                .and_then(|executed| executed.finish(&args.search.part, args.search.json)),
+            Command::Lab { command: LabCommand::Micro(args) } => lab::micro(args, width),
+            Command::Lab { command: LabCommand::Litmus(args) } => lab::litmus(args),
+            Command::Lab { command: LabCommand::Bound(args) } => lab::bound(args, width),
+            Command::Lab { command: LabCommand::Stride(args) } => lab::stride(args),
+            Command::Worker => worker::run(),
+            Command::Fleet { args } => fleet::run(args),
+            Command::Merge(args) => merge::run(args, width),
+            Command::Replay(args) => replay::run(args, width),
+            Command::Beam { command: BeamCommand::Run(args) } => beam::run(args, width)
+                .and_then(|executed| executed.finish(&args.search.part, args.search.json)),
+            Command::Bench(args) => bench::run(args),
+            Command::Coverage(args) => coverage::run(args, width),
+            Command::Minimize(args) => minimize::run(args),
+            Command::Explain(args) => explain::run(args),
+            Command::Report(args) => report::run(args, width),
+            Command::Cargo { command } => cargo::run(command, width),
+            Command::Doctor(args) => doctor::run(args),
+            Command::Completions(args) => shell::completions(args),
+            Command::Man(args) => shell::man(args),
+            Command::Cc { args } => cc(raddle_cc::Language::C, args),
+            Command::Cpp { args } => cc(raddle_cc::Language::Cpp, args),
+        };
     let interrupted = interrupted();
     let status = |status: u8| interrupted.as_ref().map_or(status, |interrupted| interrupted.status);
     match outcome {

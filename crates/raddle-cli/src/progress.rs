@@ -38,6 +38,11 @@ impl Progress {
         }
     }
 
+    /// Removes the bar.
+    pub(crate) fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+
     pub(crate) fn add(&self, runs: u64) {
         self.bar.inc(runs);
         if self.bar.elapsed() > PATIENCE {
@@ -48,7 +53,7 @@ impl Progress {
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        self.bar.finish_and_clear();
+        self.finish();
     }
 }
 

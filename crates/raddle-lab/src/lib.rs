@@ -19,5 +19,5 @@ pub mod syntax;
 pub use machine::Machine;
 pub use orders::{SeenOrder, SeenOrders};
 pub use runs::{Lab, assignment, compile};
-pub use sample::{Job, Sampled, sample, sample_all};
+pub use sample::{Job, Sampled, sample, sample_all, sample_part};
 pub use straight::{Straight, StraightError};

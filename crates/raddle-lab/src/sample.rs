@@ -1,7 +1,9 @@
 //! Sampling: many runs on all cores, with the same result for any number of them.
 
 use raddle_engine::Config;
-use raddle_search::{Budget, CopyProgram, InProcess, Lanes, Outcome, Recording, Search, Seen, search_all};
+use raddle_search::{
+    Budget, CopyProgram, InProcess, Lanes, Outcome, Part, Recording, Search, Seen, search_all,
+};
 use std::io;
 
 /// One program under some strategies.
@@ -35,12 +37,22 @@ pub fn sample(job: Job, cores: usize) -> io::Result<Sampled> {
 ///
 /// Fails if a thread cannot be started.
 pub fn sample_all(jobs: &[Job], cores: usize, progress: &(dyn Fn(u64) + Sync)) -> io::Result<Vec<Sampled>> {
+    sample_part(jobs, None, cores, progress)
+}
+
+/// Runs a part of each job. See [`sample_all`].
+pub fn sample_part(
+    jobs: &[Job],
+    part: Option<Part>,
+    cores: usize,
+    progress: &(dyn Fn(u64) + Sync),
+) -> io::Result<Vec<Sampled>> {
     let watch = |seen: Seen<'_>| progress(seen.turns);
     let searches = jobs.iter().map(|job| {
         let Job { program, lanes, config, seed, budget } = job;
         let target = InProcess { program: &**program, lanes, config: *config, seed: *seed };
         let budget = budget.clone();
-        (target, Search { lanes, budget, jobs: cores, part: None, known: None, watch: &watch, every: EVERY })
+        (target, Search { lanes, budget, jobs: cores, part, known: None, watch: &watch, every: EVERY })
     });
     let searches: Vec<_> = searches.collect();
     search_all(&searches, cores).into_iter().collect()

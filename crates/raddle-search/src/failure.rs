@@ -100,7 +100,16 @@ pub fn signed(file: &TraceFile) -> String {
 
 /// Signs a failure file and writes it, atomically: no reader ever sees half of it.
 pub fn write(path: &Path, file: &TraceFile) -> std::io::Result<()> {
-    let text = signed(file);
+    replace(path, &signed(file))
+}
+
+/// Writes a failure file with the signature that it has, atomically.
+pub fn write_as_is(path: &Path, file: &TraceFile) -> std::io::Result<()> {
+    replace(path, &file.to_json())
+}
+
+/// Replaces the contents of a file, atomically.
+pub fn replace(path: &Path, text: &str) -> std::io::Result<()> {
     // An existing file that is not a regular file, such as a pipe, is not replaced.
     if std::fs::metadata(path).is_ok_and(|there| !there.is_file()) {
         return std::fs::write(path, text);

@@ -90,6 +90,12 @@ impl Lanes {
         Lanes { lanes: Vec::new(), adapts: false }
     }
 
+    /// Returns the strategies with these specifications, none of which stands for several.
+    pub fn of_specs(specs: &[String]) -> Result<Lanes, SpecError> {
+        let lane = |spec: &String| Ok(Lane::new(raddle_strategies::build(spec)?, spec.clone()));
+        Ok(Lanes { lanes: specs.iter().map(lane).collect::<Result<_, SpecError>>()?, adapts: false })
+    }
+
     /// Returns a single strategy that was built elsewhere.
     pub fn of(spec: impl Into<String>, strategy: Box<dyn Strategy>) -> Lanes {
         Lanes { lanes: vec![Lane::new(strategy, spec.into())], adapts: false }

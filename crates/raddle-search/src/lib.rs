@@ -32,17 +32,19 @@ mod worker;
 
 pub use budget::{Budget, Deadline, FIRST_RUN, Stop, interrupt, is_interrupted};
 pub use claims::{MOST_MISSED, claims};
-pub use failure::{AFTER_A_FAILURE, Limits, Progress, explain, origin, reduce, signed, write};
+pub use failure::{
+    AFTER_A_FAILURE, Limits, Progress, explain, origin, reduce, replace, signed, write, write_as_is,
+};
 pub use firsts::Firsts;
 pub use in_process::{CopyProgram, InProcess, Recording};
 pub use lanes::{Lane, Lanes, Portfolio};
-pub use merge::{MergeError, Merged, merge};
+pub use merge::{MergeError, Merged, complete, merge};
 pub use result::{Identity, ShardResult};
 pub use run::{Details, FinishedRun, Run};
 pub use search::{Searched, search, search_all};
 pub use shard::{Part, Shard, ShardError};
 pub use shared::{Outcome, Search, Seen};
-pub use signature::{is_signed, key_path};
+pub use signature::{is_signed, key_path, sign};
 pub use tally::{LaneTally, PctRuns, Tally};
 pub use turns::Turns;
 pub use worker::{Known, Request, Target, Worker};

@@ -11,7 +11,7 @@ use crate::shared::last_number;
 use crate::tally::Tally;
 use raddle_model::Ledger;
 use raddle_strategies::portfolio::Turn;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The reason why results cannot be merged.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -92,12 +92,13 @@ pub struct Merged<F> {
 }
 
 /// Merges the results of all parts of a search. A result may be passed more than once, and the order does not
-/// matter.
+/// matter. With `is_partial`, parts may be missing.
 ///
 /// Returns the numbers and the first failing run, as for one process that executes all runs.
 pub fn merge<F: Clone + PartialEq>(
     results: &[ShardResult<F>],
     lanes: &Lanes,
+    is_partial: bool,
 ) -> Result<Merged<F>, MergeError> {
     let first = results.first().ok_or(MergeError::Empty)?;
     let mut parts: BTreeMap<(usize, Option<(u64, u64)>), &ShardResult<F>> = BTreeMap::new();
@@ -108,8 +109,9 @@ pub fn merge<F: Clone + PartialEq>(
         }
     }
     let needed: Vec<&ShardResult<F>> = match first.window {
+        None if is_partial => parts.values().copied().collect(),
         None => shards(&parts, first.shard.count())?,
-        Some(_) => windows(&parts, first.most)?,
+        Some(_) => windows(&parts, first.most, is_partial)?,
     };
     add(&needed, lanes)
 }
@@ -133,7 +135,7 @@ fn check<F>(result: &ShardResult<F>, first: &ShardResult<F>, lanes: &Lanes) -> R
     if result.most != first.most {
         return apart(&format!("they are parts of {} runs", first.most));
     }
-    if result.earlier.is_some() != first.earlier.is_some() {
+    if result.earlier != first.earlier {
         return apart("their first runs had other results");
     }
     let (found, expected) = (result.counts.lanes.len(), lanes.iter().len());
@@ -153,23 +155,33 @@ type Parts<'a, F> = BTreeMap<(usize, Option<(u64, u64)>), &'a ShardResult<F>>;
 
 /// Returns the results of all shards.
 fn shards<'a, F>(parts: &Parts<'a, F>, count: usize) -> Result<Vec<&'a ShardResult<F>>, MergeError> {
+    complete(&parts.keys().map(|&(index, _)| index).collect(), count)?;
+    Ok(parts.values().copied().collect())
+}
+
+/// Checks that all of `count` shards are among those with these indices, from 0.
+pub fn complete(indices: &BTreeSet<usize>, count: usize) -> Result<(), MergeError> {
     /// More missing ones are only counted.
     const MOST_NAMED: usize = 8;
-    let missing: Vec<usize> = (0..count).filter(|&index| !parts.contains_key(&(index, None))).collect();
+    let missing: Vec<usize> = (0..count).filter(|index| !indices.contains(index)).collect();
     let mut names: Vec<String> =
         missing.iter().take(MOST_NAMED).map(|index| format!("{}/{count}", index + 1)).collect();
     if missing.len() > MOST_NAMED {
         names.push(format!("{} more", missing.len() - MOST_NAMED));
     }
     match &missing[..] {
-        [] => Ok(parts.values().copied().collect()),
+        [] => Ok(()),
         [_] => Err(MergeError::Missing { what: format!("shard {} is", names.join("")) }),
         _ => Err(MergeError::Missing { what: format!("shards {} are", names.join(", ")) }),
     }
 }
 
 /// Returns the results of the runs from 0 to the run at which the search stops.
-fn windows<'a, F>(parts: &Parts<'a, F>, most: u64) -> Result<Vec<&'a ShardResult<F>>, MergeError> {
+fn windows<'a, F>(
+    parts: &Parts<'a, F>,
+    most: u64,
+    is_partial: bool,
+) -> Result<Vec<&'a ShardResult<F>>, MergeError> {
     let (mut next, mut needed) = (0, Vec::new());
     for (&(_, window), &result) in parts {
         let (from, to) = window.unwrap_or_default();
@@ -179,7 +191,7 @@ fn windows<'a, F>(parts: &Parts<'a, F>, most: u64) -> Result<Vec<&'a ShardResult
                 why: format!("they have the runs up to {next} already"),
             });
         }
-        if from > next {
+        if from > next && !is_partial {
             return Err(MergeError::Missing { what: format!("the runs from {next} to {from} are") });
         }
         needed.push(result);
@@ -188,7 +200,7 @@ fn windows<'a, F>(parts: &Parts<'a, F>, most: u64) -> Result<Vec<&'a ShardResult
         }
         next = to;
     }
-    if next < most {
+    if next < most && !is_partial {
         return Err(MergeError::Missing { what: format!("the runs from {next} to {most} are") });
     }
     Ok(needed)
@@ -230,8 +242,7 @@ fn add<F: Clone + PartialEq>(parts: &[&ShardResult<F>], lanes: &Lanes) -> Result
         tally = tally.up_to(last, &mut log);
     }
     tally.settle(lanes);
-    if let Some((number, failure, kind)) = parts.first().and_then(|result| result.earlier.clone()) {
-        earliest = Some((number, failure));
+    if let Some(kind) = parts.first().and_then(|result| result.earlier.clone()) {
         tally.add_failure(kind);
     }
     Ok(Merged { tally, first: earliest })

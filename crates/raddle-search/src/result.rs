@@ -60,19 +60,23 @@ pub struct ShardResult<F> {
     pub(crate) counts: Counts,
     /// The first failing run, with its number.
     pub first: Option<(u64, F)>,
-    /// The first failing run before the search began again, with its number and kind; the same for all parts.
+    /// The kind of the first failing run, if it was made before the search began again; the same for all parts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) earlier: Option<(u64, F, String)>,
+    pub(crate) earlier: Option<String>,
 }
 
 impl<F> ShardResult<F> {
-    /// Creates the result of `part` of `search`, which is identified by `name`.
-    pub fn new<E>(part: Part, name: Identity, search: &Search<'_>, outcome: &Outcome<F, E>) -> ShardResult<F>
-    where
-        F: Clone,
-    {
+    /// Creates the result of `part` of `search`, which is identified by `name`. `failure` is its first failing run.
+    pub fn new<G, E>(
+        part: Part,
+        name: Identity,
+        search: &Search<'_>,
+        outcome: &Outcome<G, E>,
+        failure: Option<F>,
+    ) -> ShardResult<F> {
         let listed = outcome.log.iter().map(|(turn, run)| (turn.number, turn.lane, turn.run, run.clone()));
-        let tally = &outcome.tally;
+        let own = outcome.earlier.as_ref().map(|kind| outcome.tally.without_failure(kind));
+        let tally = own.as_ref().unwrap_or(&outcome.tally);
         // The time may have ended it before its last run.
         let reached = |(from, to): (u64, u64)| {
             let made = from + tally.runs + tally.cut_off;
@@ -89,11 +93,8 @@ impl<F> ShardResult<F> {
             is_listed: part.window.is_none() && may_stop(search),
             runs: listed.collect(),
             counts: Counts::of(tally),
-            first: outcome.first.as_ref().map(|(turn, failure)| (turn.number, failure.clone())),
-            earlier: outcome
-                .earlier
-                .as_ref()
-                .map(|(turn, failure, kind)| (turn.number, failure.clone(), kind.clone())),
+            first: outcome.first.as_ref().zip(failure).map(|((turn, _), failure)| (turn.number, failure)),
+            earlier: outcome.earlier.clone(),
         }
     }
 
@@ -113,11 +114,6 @@ impl<F> ShardResult<F> {
     /// Returns the number of failing runs.
     pub fn failures(&self) -> u64 {
         self.counts.failures
-    }
-
-    /// Returns the first failing run before the search began again, if there is one.
-    pub fn earlier(&self) -> Option<&F> {
-        self.earlier.as_ref().map(|(_, failure, _)| failure)
     }
 }
 

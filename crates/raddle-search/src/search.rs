@@ -52,10 +52,9 @@ pub fn search<T: Target>(target: &T, search: &Search<'_>) -> Searched<T> {
         match search_once(target, search, deadline, may_restart && search.part.is_none())? {
             Ended::Over(mut outcome) => {
                 outcome.discovered_at = outcome.discovered_at.filter(|_| may_restart);
-                if search.part.is_some() {
-                    outcome.earlier = earlier;
-                } else if let Some((turn, failure, kind)) = earlier {
+                if let Some((turn, failure, kind)) = earlier {
                     outcome.first = Some((turn, failure));
+                    outcome.earlier = search.part.map(|_| kind.clone());
                     outcome.tally.add_failure(kind);
                 }
                 return Ok(*outcome);

@@ -53,29 +53,14 @@ pub struct Outcome<F, E> {
     pub first: Option<(Turn, F)>,
     /// Every run, in the order of numbers, if the search was a shard that stops at a failure.
     pub(crate) log: Vec<(Turn, Run)>,
-    /// The first failing run that was made before the search began again, and its kind, if the search was a part.
-    pub(crate) earlier: Option<(Turn, F, String)>,
+    /// The kind of `first`, if it was made before the search began again, and the search was a part.
+    pub(crate) earlier: Option<String>,
     /// The number of the first run that discovered shared memory, if the search was a part and would have begun again.
     pub(crate) discovered_at: Option<u64>,
     /// The number of the failing run at which the search stopped, if runs were logged.
     pub(crate) stopped_at: Option<u64>,
     /// The reason why not all runs were executed, although a failing one was found.
     pub lost: Option<E>,
-}
-
-impl<F, E> Outcome<F, E> {
-    /// Returns the same outcome with another form of its failing runs.
-    pub fn map_failure<G>(self, mut map: impl FnMut(F) -> G) -> Outcome<G, E> {
-        Outcome {
-            tally: self.tally,
-            first: self.first.map(|(turn, failure)| (turn, map(failure))),
-            log: self.log,
-            earlier: self.earlier.map(|(turn, failure, kind)| (turn, map(failure), kind)),
-            discovered_at: self.discovered_at,
-            stopped_at: self.stopped_at,
-            lost: self.lost,
-        }
-    }
 }
 
 /// The state that the jobs of a search share.

@@ -33,7 +33,7 @@ pub fn key_path() -> Option<PathBuf> {
 /// Signs what a replay of `file` starts, with the user's key, which is created if there is none.
 ///
 /// Returns `None` if no key can be stored, and for a lab program: nothing is started for it.
-pub(crate) fn sign(file: &TraceFile) -> Option<String> {
+pub fn sign(file: &TraceFile) -> Option<String> {
     if file.front_end == FrontEnd::Lab {
         return None;
     }

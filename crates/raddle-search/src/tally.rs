@@ -185,6 +185,17 @@ impl Tally {
         *self.kinds.entry(kind).or_default() += 1;
     }
 
+    /// Returns the same numbers without a run that [`Tally::add_failure`] added.
+    pub(crate) fn without_failure(&self, kind: &str) -> Tally {
+        let mut tally = self.clone();
+        tally.runs -= 1;
+        tally.forked -= 1;
+        tally.failures -= 1;
+        tally.kinds.entry(kind.to_owned()).and_modify(|count| *count -= 1);
+        tally.kinds.retain(|_, count| *count > 0);
+        tally
+    }
+
     /// Adds the runs of another job of the same search, which began with the iRoots of `base`.
     pub fn merge(&mut self, other: Tally, base: &Ledger) {
         self.runs += other.runs;

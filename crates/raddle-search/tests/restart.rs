@@ -45,10 +45,11 @@ impl Program {
         let shard = |index: usize| {
             let part = Part { pilot, ..Part::shard(format!("{index}/3").parse().unwrap()) };
             self.part(2, stop.clone(), Some(part), |search, found| {
-                ShardResult::new(part, Identity::default(), search, &found)
+                let failure = found.first.as_ref().map(|&(_, failure)| failure);
+                ShardResult::new(part, Identity::default(), search, &found, failure)
             })
         };
-        merge(&[shard(2), shard(1), shard(3)], &Lanes::parse("random-walk", Portfolio::Tests).unwrap())
+        merge(&[shard(2), shard(1), shard(3)], &Lanes::parse("random-walk", Portfolio::Tests).unwrap(), false)
     }
 }
 

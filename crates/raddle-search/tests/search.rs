@@ -92,9 +92,9 @@ fn shards(script: &Script, spec: &str, count: usize, jobs: usize, budget: &Budge
 /// Returns the result of a part of a search, through its file.
 fn result(script: &Script, spec: &str, jobs: usize, part: Part, budget: &Budget) -> ShardResult<u64> {
     let text = with_search(script, spec, jobs, Some(part), budget, |search, found| {
-        let found = found.map_failure(|recording| recording.fingerprint);
+        let failure = found.first.as_ref().map(|(_, recording)| recording.fingerprint);
         let name = Identity::of([("strategies", spec.to_owned())]);
-        serde_json::to_string(&ShardResult::new(part, name, search, &found)).unwrap()
+        serde_json::to_string(&ShardResult::new(part, name, search, &found, failure)).unwrap()
     });
     serde_json::from_str(&text).unwrap()
 }
@@ -108,7 +108,7 @@ fn merged_shards_equal_one_process() {
             for (count, jobs) in [(1, 1), (3, 1), (4, 2)] {
                 let mut results = shards(&deadlocks(), spec, count, jobs, &budget);
                 results.reverse();
-                let Merged { tally, first } = merge(&results, &lanes).unwrap();
+                let Merged { tally, first } = merge(&results, &lanes, false).unwrap();
                 let what = format!("{spec} in {count} shards of {jobs} jobs, {:?}", budget.stop);
                 assert_eq!(numbers(&tally), numbers(&whole.tally), "{what}");
                 let expected = whole.first.as_ref().map(|(turn, run)| (turn.number, run.fingerprint));
@@ -126,7 +126,7 @@ fn merged_ranges_of_runs_equal_one_process() {
             let whole = searched(&deadlocks(), spec, 1, None, &budget);
             let range = |from, to| result(&deadlocks(), spec, 1, Part::window(from, to), &budget);
             let ranges = [(150, 151), (151, 600), (0, 7), (7, 150)].map(|(from, to)| range(from, to));
-            let Merged { tally, first } = merge(&ranges, &lanes).unwrap();
+            let Merged { tally, first } = merge(&ranges, &lanes, false).unwrap();
             let what = format!("{spec}, {:?}", budget.stop);
             assert_eq!(numbers(&tally), numbers(&whole.tally), "{what}");
             assert_eq!(
@@ -135,14 +135,15 @@ fn merged_ranges_of_runs_equal_one_process() {
                 "{what}"
             );
             if budget.stop == Stop::Never {
-                let error = |ranges: &[ShardResult<u64>]| merge(ranges, &lanes).unwrap_err().to_string();
+                let error =
+                    |ranges: &[ShardResult<u64>]| merge(ranges, &lanes, false).unwrap_err().to_string();
                 let missing = [&ranges[..2], &ranges[3..]].concat();
                 assert!(error(&missing).contains("the runs from 0 to 7 are missing"), "{}", error(&missing));
                 assert!(error(&ranges[2..]).contains("the runs from 150 to 600 are missing"));
                 let overlapping = [&ranges[..], &[range(100, 200)]].concat();
                 assert!(error(&overlapping).contains("they have the runs up to 150 already"));
                 assert_eq!(
-                    numbers(&merge(&[&ranges[..], &ranges[..1]].concat(), &lanes).unwrap().tally),
+                    numbers(&merge(&[&ranges[..], &ranges[..1]].concat(), &lanes, false).unwrap().tally),
                     numbers(&tally)
                 );
             }
@@ -176,18 +177,18 @@ fn shards_of_different_searches_are_rejected() {
     let budget = Budget::all(100);
     let results = shards(&deadlocks(), "pos", 3, 1, &budget);
     assert_eq!(
-        merge(&results[..2], &lanes).unwrap_err(),
+        merge(&results[..2], &lanes, false).unwrap_err(),
         MergeError::Missing { what: "shard 3/3 is".to_owned() }
     );
-    assert_eq!(merge::<u64>(&[], &lanes).unwrap_err(), MergeError::Empty);
+    assert_eq!(merge::<u64>(&[], &lanes, false).unwrap_err(), MergeError::Empty);
     let other = shards(&deadlocks(), "random-walk", 3, 1, &budget);
     let mixed = [&results[..2], &other[2..]].concat();
-    assert!(matches!(merge(&mixed, &lanes), Err(MergeError::Another { .. })));
+    assert!(matches!(merge(&mixed, &lanes, false), Err(MergeError::Another { .. })));
     // A result that is passed twice counts once.
     let twice = [&results[..], &results[..1]].concat();
     assert_eq!(
-        numbers(&merge(&twice, &lanes).unwrap().tally),
-        numbers(&merge(&results, &lanes).unwrap().tally)
+        numbers(&merge(&twice, &lanes, false).unwrap().tally),
+        numbers(&merge(&results, &lanes, false).unwrap().tally)
     );
     // So is an inconsistent one, or another result of the same shard.
     let damaged = |from: &str, to: &str| {
@@ -199,14 +200,14 @@ fn shards_of_different_searches_are_rejected() {
     for to in ["0", "18446744073709551615"] {
         let wrong = damaged(&runs, &format!("\"counts\":{{\"runs\":{to}"));
         let wrong = [&results[..1], &[wrong], &results[2..]].concat();
-        assert!(matches!(merge(&wrong, &lanes), Err(MergeError::Damaged { .. })), "{to}");
+        assert!(matches!(merge(&wrong, &lanes, false), Err(MergeError::Damaged { .. })), "{to}");
     }
     let other_threads = damaged("\"threads\":3", "\"threads\":4");
     let twice = [&results[..], &[other_threads]].concat();
-    assert!(matches!(merge(&twice, &lanes), Err(MergeError::Twice { .. })));
+    assert!(matches!(merge(&twice, &lanes, false), Err(MergeError::Twice { .. })));
     let until = shards(&deadlocks(), "pos", 3, 1, &stops()[1]);
     let mixed = [&results[..2], &until[2..]].concat();
-    assert!(matches!(merge(&mixed, &lanes), Err(MergeError::Apart { .. })));
+    assert!(matches!(merge(&mixed, &lanes, false), Err(MergeError::Apart { .. })));
     for wrong in ["18446744073709551615/18446744073709551615", "0/3", "4/3", "3", "a/b", "1/0", ""] {
         let error = wrong.parse::<Shard>().unwrap_err().to_string();
         assert!(error.contains("such as 3/100"), "{error}");

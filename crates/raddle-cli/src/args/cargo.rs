@@ -173,7 +173,7 @@ pub(crate) struct CargoTestArgs {
     #[arg(long)]
     pub(crate) strict: bool,
     /// Stop at the first failing test
-    #[arg(long)]
+    #[arg(long, conflicts_with = "shard")]
     pub(crate) fail_fast: bool,
     /// Folder for failing runs (default: raddle/failures in the target directory)
     #[arg(long, value_name = "FOLDER")]

@@ -53,10 +53,10 @@ pub(crate) struct RunArgs {
     pub(crate) exact_limit: u64,
     /// Report which interleavings (iRoots of Maple's idioms) runs had, and which were predicted; executes the
     /// runs of a strategy in order
-    #[arg(long)]
+    #[arg(long, conflicts_with = "shard")]
     pub(crate) coverage: bool,
     /// With --json, list every partial order with one schedule, its number of runs and its exact probability
-    #[arg(long, requires = "json", conflicts_with = "coverage")]
+    #[arg(long, requires = "json", conflicts_with_all = ["coverage", "shard"])]
     pub(crate) orders: bool,
     /// Write the first failing run to a file, for `raddle replay` (default: raddle-failure-ID.json)
     #[arg(long, value_name = "FILE")]

@@ -32,7 +32,7 @@ pub(crate) struct NativeArgs {
     #[command(flatten)]
     pub(crate) memory: MemoryArgs,
     /// Run the program without control, for comparison
-    #[arg(long, value_enum, value_name = "HOW")]
+    #[arg(long, value_enum, value_name = "HOW", conflicts_with = "shard")]
     pub(crate) baseline: Option<BaselineArg>,
     /// Memory accesses of an instrumented program that are scheduling points
     #[arg(long, value_enum, default_value_t = PointsArg::Shared)]
@@ -48,7 +48,7 @@ pub(crate) struct NativeArgs {
     pub(crate) isolation: IsolationArg,
     /// Report which interleavings (iRoots of Maple's idioms) runs had, and which were predicted, and store
     /// them; executes the runs of a strategy in order
-    #[arg(long)]
+    #[arg(long, conflicts_with = "shard")]
     pub(crate) coverage: bool,
     /// Distinguish locations by their callers, so that a function with many callers counts once for each;
     /// always on for Rust. Other programs must be compiled by `raddle cc`

@@ -1,6 +1,7 @@
 //! The arguments of every command that searches.
 
 use super::ci::CiArgs;
+use super::shard::ShardArgs;
 use super::show::ShowArgs;
 use super::values::{duration, runs, whole};
 use clap::{Args, ValueEnum};
@@ -55,6 +56,8 @@ pub(crate) struct SearchArgs {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) part: ShardArgs,
     #[command(flatten)]
     pub(crate) ci: CiArgs,
     #[command(flatten)]

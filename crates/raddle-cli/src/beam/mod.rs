@@ -2,4 +2,4 @@
 
 mod run;
 
-pub(crate) use run::run;
+pub(crate) use run::{merged, run};

@@ -5,10 +5,14 @@
 mod doctor;
 mod init;
 mod program;
+mod session;
 mod settings;
 mod test;
 
 pub(crate) use doctor::{examine, findings, remedy};
+pub(crate) use program::{merged as merged_program, run as program};
+pub(crate) use session::merged as merged_tests;
+pub(crate) use test::run as test;
 
 use crate::args::CargoCommand;
 use crate::outcome::Outcome;
@@ -16,8 +20,8 @@ use anyhow::Result;
 
 pub(crate) fn run(command: &CargoCommand, width: usize) -> Result<Outcome> {
     match command {
-        CargoCommand::Test(args) => test::run(args, width),
-        CargoCommand::Run(args) => program::run(args, width),
+        CargoCommand::Test(args) => test::run(args, width)?.finish(&args.search.part, args.search.json),
+        CargoCommand::Run(args) => program::run(args, width)?.finish(&args.search.part, args.search.json),
         CargoCommand::Init(args) => init::run(args),
         CargoCommand::Doctor(args) => doctor::run(args),
     }

@@ -1,12 +1,14 @@
 //! `cargo raddle run`.
 
 use crate::args::{CargoRunArgs, NativeArgs, PointsArg, RacesArg, StoreArgs, ThreadsArg};
+use crate::ci::Reports;
 use crate::outcome::Outcome;
+use crate::result::{Executed, MergedTarget};
 use anyhow::{Context, Result, bail, ensure};
 use raddle_cargo::{Wanted, Workspace, build};
 use raddle_model::{Environment, MemoryModel};
 
-pub(super) fn run(args: &CargoRunArgs, width: usize) -> Result<Outcome> {
+pub(crate) fn run(args: &CargoRunArgs, width: usize) -> Result<Executed> {
     let workspace = Workspace::find(args.build.manifest_path.as_deref())?;
     let mut words = vec!["build".to_owned()];
     match (&args.bin, &args.example) {
@@ -29,7 +31,28 @@ pub(super) fn run(args: &CargoRunArgs, width: usize) -> Result<Outcome> {
     }
     let binary = binaries.remove(0);
     let path = binary.path.to_str().context("the program's path is no text")?.to_owned();
-    let native = NativeArgs {
+    let native = native_args(args, path)?;
+    // A program is started in the user's folder, as by `cargo run`.
+    let here = std::env::current_dir().context("there is no current folder")?;
+    let here = here.to_str().context("the path of the current folder is no text")?.to_owned();
+    let environment = Environment { directory: Some(here), ..binary.environment };
+    crate::native::run_in(&native, &binary.path, &environment, Some("main".to_owned()), width)
+}
+
+/// Prints the report of merged shards.
+pub(crate) fn merged(
+    args: &CargoRunArgs,
+    targets: Vec<MergedTarget>,
+    reports: &mut Reports,
+    width: usize,
+) -> Result<Outcome> {
+    crate::native::merged(&native_args(args, String::new())?, targets, reports, width)
+}
+
+/// Returns the arguments of `raddle run` for the program `path`.
+fn native_args(args: &CargoRunArgs, path: String) -> Result<NativeArgs> {
+    let with_std = args.build.build_std || args.memory.model()? == MemoryModel::Weak;
+    Ok(NativeArgs {
         search: args.search.clone(),
         memory: args.memory.clone(),
         baseline: None,
@@ -48,10 +71,5 @@ pub(super) fn run(args: &CargoRunArgs, width: usize) -> Result<Outcome> {
         fail_on_exit: args.fail_on_exit,
         record: args.record.clone(),
         program: [path].into_iter().chain(args.arguments.iter().cloned()).collect(),
-    };
-    // A program is started in the user's folder, as by `cargo run`.
-    let here = std::env::current_dir().context("there is no current folder")?;
-    let here = here.to_str().context("the path of the current folder is no text")?.to_owned();
-    let environment = Environment { directory: Some(here), ..binary.environment };
-    crate::native::run_in(&native, &binary.path, &environment, Some("main".to_owned()), width)
+    })
 }

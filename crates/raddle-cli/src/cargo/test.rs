@@ -1,36 +1,29 @@
 //! `cargo raddle test`.
 
+use super::session::{FEWEST, Facts, Session, Tested, from_here, is_single};
 use super::settings::{Budget, Settings, Share};
 use crate::args::{CargoTestArgs, SearchArgs, one_run};
 use crate::ci::Reports;
 use crate::interrupt::{Interrupted, interrupted};
-use crate::notes::{early_timeouts, missed_memory, reset_difference};
-use crate::outcome::{Outcome, emit};
 use crate::progress::{Progress, Waiting};
-use crate::show;
+use crate::result::{Executed, Failing, TargetResult, identity, part};
 use anyhow::{Context, Result, bail};
-use raddle_cargo::{self as cargo, Binary, LeftOut, Listed, Selection, Wanted, Workspace, without_harness};
-use raddle_launch::native::{self, Native};
+use raddle_cargo::{self as cargo, Binary, LeftOut, Listed, Selection, Wanted, Workspace};
+use raddle_launch::native::{self, Found, Native};
 use raddle_launch::server::NotControllable;
-use raddle_launch::{Keep, Kept, Output, Subject};
+use raddle_launch::{Keep, Output, Subject};
 use raddle_model::native::{Setup, Threads};
-use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Environment, MemoryModel, TraceFile};
-use raddle_report::run_text::verdict;
-use raddle_report::shape::{self, CargoTest, CargoTests, MissedBug, TestStatus};
-use raddle_report::{cargo_text, search_text};
-use raddle_search::{Lanes, Portfolio, Seen, Stop, Tally, claims};
-use std::path::{Path, PathBuf};
+use raddle_model::{Environment, MemoryModel, TraceFile};
+use raddle_report::shape::{CargoTest, CargoTests, TestStatus};
+use raddle_search::{Identity, Lanes, Part, Portfolio, Search, Seen, ShardResult, Stop};
+use std::path::Path;
 use std::rc::Rc;
 use std::time::Instant;
 
-/// The number of threads of a test that creates none: the harness's, and its own.
-const FEWEST: u64 = 2;
 /// The maximum number of names that are listed if a filter matches none.
 const MOST_NAMES: usize = 8;
-/// The bug depths for which PCT's guarantee is reported.
-const DEPTHS: [u64; 3] = [1, 2, 3];
 
-pub(super) fn run(args: &CargoTestArgs, width: usize) -> Result<Outcome> {
+pub(crate) fn run(args: &CargoTestArgs, width: usize) -> Result<Executed> {
     let selection = Selection::new(args.filter.as_deref(), &args.harness)?;
     Lanes::parse(&args.search.strategy(), Portfolio::Programs)?;
     let workspace = Workspace::find(args.build.manifest_path.as_deref())?;
@@ -53,7 +46,9 @@ pub(super) fn run(args: &CargoTestArgs, width: usize) -> Result<Outcome> {
     // Cargo runs them only for libraries, and only if no target is selected.
     let has_documentation = targets.is_empty() && binaries.iter().any(|binary| !binary.name.contains("::"));
     let (all, others) = (CargoTests::default(), Vec::new());
-    let mut session = Session { args, memory, width, folder, reports, all, others, has_documentation };
+    let results = Vec::new();
+    let mut session =
+        Session { args, memory, width, folder, reports, all, others, has_documentation, results };
     let ended = session.all_of(&binaries, &workspace, &selection).and_then(|()| session.has_any());
     session.all.seconds = seconds(begun);
     session.finish(ended)
@@ -83,29 +78,6 @@ fn seconds(begun: Instant) -> f64 {
     (begun.elapsed().as_secs_f64() * 1000.0).round() / 1000.0
 }
 
-/// The tests of one call.
-struct Session<'a> {
-    args: &'a CargoTestArgs,
-    memory: MemoryModel,
-    width: usize,
-    /// The folder of failing runs.
-    folder: PathBuf,
-    reports: Reports,
-    all: CargoTests,
-    /// The first names that the filter excludes.
-    others: Vec<String>,
-    /// True if `cargo test` would also run tests in the documentation.
-    has_documentation: bool,
-}
-
-/// A test that was run.
-struct Tested {
-    test: CargoTest,
-    /// The failing run for a person.
-    report: String,
-    failing: Option<TraceFile>,
-}
-
 impl Session<'_> {
     /// Runs the selected tests, one after the other.
     fn all_of(&mut self, binaries: &[Binary], workspace: &Workspace, selection: &Selection) -> Result<()> {
@@ -127,15 +99,21 @@ impl Session<'_> {
         };
         let mut share = Share::new(self.args.budget, wanted.iter().filter(|test| runs(test)).count());
         for (binary, settings, test) in wanted {
+            let unit = self.args.search.part.unit.as_ref();
+            let targets = unit.and_then(|unit| unit.targets.as_ref());
+            let test_name = test.as_ref().map_or("", |test| &test.name);
+            if targets.is_some_and(|targets| !targets.contains(&format!("{} {test_name}", binary.name))) {
+                continue;
+            }
             let test = match test {
                 Ok(test) => test,
                 Err(why) => {
-                    self.add(unlisted(binary, &why), "", None)?;
+                    self.leave_out(unlisted(binary, &why))?;
                     continue;
                 }
             };
             if let Some(left_out) = self.leaves_out(binary, &test, &settings, selection) {
-                left_out.map_or(Ok(()), |test| self.add(test, "", None))?;
+                left_out.map_or(Ok(()), |test| self.leave_out(test))?;
                 continue;
             }
             let search = &self.args.search;
@@ -152,6 +130,26 @@ impl Session<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Returns true if only a part of the runs is executed.
+    fn is_part(&self) -> bool {
+        self.args.search.part.shard.is_some() || self.args.search.part.unit.is_some()
+    }
+
+    /// Returns true if failing runs are explained.
+    fn explains(&self) -> bool {
+        self.args.search.part.unit.as_ref().is_none_or(|unit| unit.minimize)
+    }
+
+    /// Reports a test that was not run.
+    fn leave_out(&mut self, test: CargoTest) -> Result<()> {
+        if self.is_part() {
+            let settings = self.args.search.settings();
+            let facts = Facts { test: test.clone(), settings, filtered: self.all.filtered };
+            self.results.push(target_result(facts, Vec::new(), 0.0, None, None)?);
+        }
+        self.add(test, "", None)
     }
 
     /// Returns nothing if the test runs; otherwise its entry in the results, if it has one.
@@ -189,64 +187,14 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Counts a test and reports it.
-    fn add(&mut self, test: CargoTest, report: &str, failing: Option<&TraceFile>) -> Result<()> {
-        let all = &mut self.all;
-        let (counter, ran) = match test.status {
-            TestStatus::Passed => (&mut all.passed, true),
-            TestStatus::Failed => (&mut all.failed, true),
-            TestStatus::NotConcurrent => (&mut all.not_concurrent, true),
-            TestStatus::Inconclusive => (&mut all.inconclusive, true),
-            TestStatus::NotControllable => (&mut all.not_controllable, true),
-            TestStatus::Ignored => (&mut all.ignored, false),
-            TestStatus::Skipped => (&mut all.skipped, false),
-        };
-        *counter += 1;
-        all.tests += u64::from(ran);
-        // Excluded tests are reported to programs, not to people.
-        if self.args.search.json {
-            emit(&shape::line(&test))?;
-        } else if ran {
-            emit(&format!("{}{report}", cargo_text::test(&test, console::colors_enabled())))?;
-        }
-        self.reports.add(test, failing);
-        Ok(())
-    }
-
-    /// Writes the rest of the output, even after an error. A failed test is not lost with it.
-    fn finish(mut self, ended: Result<()>) -> Result<Outcome> {
-        let written = self.reports.write(self.args.strict);
-        let error = ended.and(written).err();
-        self.all.stopped = error.as_ref().map(|error| format!("{error:#}"));
-        let (strict, json) = (self.args.strict, self.args.search.json);
-        let status = if cargo_text::fails(&self.all, strict) { EXIT_BUG_FOUND } else { EXIT_NOTHING_FOUND };
-        let mut text = if json {
-            shape::line(&self.all)
-        } else {
-            cargo_text::summary(&self.all, strict, console::colors_enabled())
-        };
-        if let Some(error) = error {
-            if status == EXIT_NOTHING_FOUND {
-                emit(&text)?;
-                return Err(error);
-            }
-            return Ok(Outcome { text, status });
-        }
-        if !self.args.search.json && self.has_documentation {
-            text.push_str(
-                "Documentation tests were not run; `cargo test --doc` runs them without control.\n",
-            );
-        }
-        Ok(Outcome { text, status })
-    }
-
     /// Runs a test under many schedules, or once if it has one thread.
-    fn test(&self, binary: &Binary, test: &Listed, budget: &Budget) -> Result<Tested> {
+    fn test(&mut self, binary: &Binary, test: &Listed, budget: &Budget) -> Result<Tested> {
         let begun = now();
         let path = binary.path.to_str().context("the program's path is no text")?.to_owned();
         let words: Vec<String> = [path].into_iter().chain(cargo::arguments(test)).collect();
         let environment = Environment { test: Some(test.name.clone()), ..binary.environment.clone() };
         let lanes = Lanes::parse(&budget.strategy, self.args.search.portfolio())?;
+        let part = part(&self.args.search.part, &lanes)?;
         let setup = self.setup(&test.name, &lanes, budget);
         let progress = (budget.runs != u64::MAX).then(|| Progress::new(budget.runs));
         let watch = |seen: Seen<'_>| progress.iter().for_each(|progress| progress.add(seen.turns));
@@ -255,14 +203,18 @@ impl Session<'_> {
             time: Some(budget.time),
             stop: if self.args.search.keep_going { Stop::Never } else { Stop::FirstFailure },
         };
-        // The first run shows whether it has threads at all, for which one process suffices.
-        let first = raddle_search::Budget { runs: 1, ..whole.clone() };
         let target = Native::new(&words, &environment, &setup)?;
-        let explored = target.search(&lanes, first, 1, &|_| ()).and_then(|found| {
-            let is_over = found.tally.failures > 0 && !self.args.search.keep_going || is_single(&found.tally);
-            if is_over { Ok(found) } else { target.search(&lanes, whole, budget.jobs, &watch) }
-        });
-        drop(progress);
+        let whole = Search {
+            lanes: &lanes,
+            budget: whole,
+            jobs: budget.jobs,
+            part,
+            known: None,
+            watch: &watch,
+            every: 1,
+        };
+        let explored = explore(&target, &whole, self.args.search.keep_going);
+        progress.iter().for_each(Progress::finish);
         let mut tested = CargoTest {
             binary: binary.name.clone(),
             test: test.name.clone(),
@@ -271,19 +223,20 @@ impl Session<'_> {
             memory: self.memory,
             ..CargoTest::default()
         };
-        let (mut report, mut failing) = (String::new(), None);
+        let facts = Facts { test: tested.clone(), settings: setup.settings, filtered: self.all.filtered };
+        let (mut report, mut first, mut runs, mut lost) = (String::new(), None, None, None);
         match explored {
             // Any other error is not a property of the test, and would be the same for the next one.
             Err(error) if !error.is::<NotControllable>() => return Err(error),
             Err(error) => {
                 tested.status = TestStatus::NotControllable;
                 tested.reason = Some(error.root_cause().to_string());
+                lost.clone_from(&tested.reason);
             }
-            Ok(found) => {
+            Ok(Explored { found, shard }) => {
                 let tally = &found.tally;
-                judge(&mut tested, tally);
-                tested.claims = claims(tally, &lanes);
-                tested.notes.extend(found.lost.iter().map(|why| format!("not all runs were made: {why:#}")));
+                let why = found.lost.as_ref().map(|why| format!("not all runs were made: {why:#}"));
+                tested.notes.extend(why);
                 if let Some((turn, ran)) = &found.first {
                     let open = |file: &TraceFile| -> Result<Box<dyn Subject>> {
                         Ok(Box::new(native::Program::open(file, "the failing run", Threads::Fibers)?))
@@ -293,23 +246,45 @@ impl Session<'_> {
                     let keep = Keep {
                         path: Some(&self.folder),
                         minimize,
-                        explain: is_concurrent,
+                        explain: is_concurrent && self.explains(),
                         namer: native::namer(),
                         open: &open,
                         progress: &Waiting::default(),
                     };
                     let output = Output { printed: ran.output.clone(), ..Output::default() };
                     let kept = keep.keep(native::trace_file(ran, &words, &environment, &setup), output);
-                    tested.notes.extend(early_timeouts(&kept.file, setup.settings));
-                    self.fail(&mut tested, &mut report, turn.number, &kept, &test.name);
-                    failing = Some(kept.file);
-                } else if tested.status == TestStatus::Passed {
-                    tested.bounds = if tally.exhausted { Vec::new() } else { bounds(tally, &lanes) };
+                    first = Some((turn.number, kept));
+                }
+                report = self.judge(&mut tested, (tally, &lanes), first.as_ref(), setup.settings);
+                if let Some(part) = part {
+                    let (counted, budget) =
+                        shard.as_ref().map_or((&found, &whole.budget), |(found, budget)| (found, budget));
+                    let counts = Search { budget: budget.clone(), ..whole.clone() };
+                    let failing = first.as_ref().map(|(_, kept)| Failing::of(kept));
+                    let name = self.identity(Path::new(&words[0]), &facts, &counts, part)?;
+                    runs = Some(ShardResult::new(part, name, &counts, counted, failing));
                 }
             }
         }
         tested.seconds = seconds(begun);
-        Ok(Tested { test: tested, report, failing })
+        if part.is_some() {
+            let (strategies, seconds) = (lanes.specs(), tested.seconds);
+            self.results.push(target_result(facts, strategies, seconds, runs, lost)?);
+        }
+        Ok(Tested { test: tested, report, failing: first.map(|(_, kept)| kept.file) })
+    }
+
+    /// Returns what identifies the search of a test.
+    fn identity(&self, program: &Path, facts: &Facts, search: &Search<'_>, part: Part) -> Result<Identity> {
+        // The shares of a common budget depend on how long other tests took.
+        let time = self.args.budget.or(search.budget.time);
+        let budget = raddle_search::Budget { time, ..search.budget.clone() };
+        let names = [
+            ("the test", format!("{} {}", facts.test.binary, facts.test.test)),
+            ("its build", raddle_symbols::build(program)?),
+            ("the settings of runs", serde_json::to_string(&facts.settings)?),
+        ];
+        Ok(identity(&Search { budget, ..search.clone() }, part, facts.test.seed, names))
     }
 
     fn setup(&self, name: &str, lanes: &Lanes, budget: &Budget) -> Setup {
@@ -327,72 +302,6 @@ impl Session<'_> {
             ..native::setup(lanes, budget.seed, settings, one_run(budget.time, self.args.run_time))
         }
     }
-
-    /// Reports the first failing run.
-    fn fail(&self, tested: &mut CargoTest, report: &mut String, number: u64, found: &Kept, name: &str) {
-        tested.kind = found.file.verdict.failure().map(|failure| failure.kind().to_owned());
-        tested.message = Some(verdict(&found.file).join("\n"));
-        tested.first_failure = Some(number);
-        let printed = without_harness(&found.output.printed, name);
-        tested.output = Some(printed).filter(|printed| !printed.is_empty());
-        tested.notes.extend(found.not_kept.clone());
-        if let Some(path) = &found.path {
-            let path = from_here(path).display().to_string();
-            tested.replay = Some(format!("raddle replay {path}"));
-            tested.failure_file = Some(path);
-        }
-        if self.args.search.json {
-            return;
-        }
-        show::run(report, &found.file, &found.output, show::terminal(self.args.search.show, self.width));
-        tested.failure_file.iter().for_each(|path| show::commands(report, path));
-        report.push('\n');
-    }
-}
-
-/// Returns true if the test created no thread in its runs.
-fn is_single(tally: &Tally) -> bool {
-    tally.runs > 0 && tally.threads <= FEWEST
-}
-
-/// Sets the result of a test from its runs.
-fn judge(tested: &mut CargoTest, tally: &Tally) {
-    tested.status = if tally.failures > 0 {
-        TestStatus::Failed
-    } else if tally.inconclusive > 0 && tally.inconclusive == tally.runs {
-        TestStatus::Inconclusive
-    } else if is_single(tally) {
-        TestStatus::NotConcurrent
-    } else if tally.runs == 0 {
-        tested.reason = Some("no run came to its end".to_owned());
-        TestStatus::NotControllable
-    } else {
-        TestStatus::Passed
-    };
-    tested.runs = tally.runs;
-    tested.failures = tally.failures;
-    tested.partial_orders = tally.partial_orders();
-    tested.threads = tally.threads.saturating_sub(1);
-    tested.steps = tally.steps;
-    tested.rests = tally.rests;
-    tested.exhausted = tally.exhausted;
-    if tally.inconclusive > 0 {
-        tested.notes.push(search_text::inconclusive(tally.inconclusive, tally.runs, tally.steps));
-    }
-    if tally.outside_waits > 0 {
-        tested.notes.push("runs waited for something from outside; they may not repeat".to_owned());
-    }
-    if tally.processes > 0 {
-        tested.notes.push("processes that the test starts are not under control".to_owned());
-    }
-    tested.notes.extend(missed_memory(tally));
-    tested.notes.extend(reset_difference(tally));
-}
-
-/// Returns the bounds of PCT's guarantee for its runs, by depth.
-fn bounds(tally: &Tally, lanes: &Lanes) -> Vec<MissedBug> {
-    let bounds = tally.missed_by_depth(lanes, &DEPTHS).into_iter();
-    bounds.map(|(depth, runs, missed)| MissedBug { depth, runs, made: true, missed }).collect()
 }
 
 /// Returns the result of a test that was not run.
@@ -417,38 +326,44 @@ fn unlisted(binary: &Binary, why: &str) -> CargoTest {
     }
 }
 
-/// Returns the shortest path from the current folder.
-fn from_here(path: &Path) -> &Path {
-    let here = std::env::current_dir().ok();
-    here.and_then(|here| path.strip_prefix(here).ok()).unwrap_or(path)
+/// The runs of a test.
+struct Explored {
+    /// The runs to report.
+    found: Found,
+    /// The runs that count for a shard, with their budget, if they are others.
+    shard: Option<(Found, raddle_search::Budget)>,
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// Executes the runs of a test. The first one shows whether it has threads at all, for which one process suffices.
+fn explore(target: &Native<'_>, whole: &Search<'_>, keep_going: bool) -> Result<Explored> {
+    let only = raddle_search::Budget { runs: 1, ..whole.budget.clone() };
+    let first = Search { budget: only.clone(), jobs: 1, part: None, watch: &|_| (), ..whole.clone() };
+    let found = target.run(&first)?;
+    let is_over = found.tally.failures > 0 && !keep_going || is_single(&found.tally);
+    Ok(match whole.part {
+        _ if !is_over => Explored { found: target.run(whole)?, shard: None },
+        None => Explored { found, shard: None },
+        // All shards execute the only run, and it counts for the first one.
+        part => Explored { found, shard: Some((target.run(&Search { part, ..first })?, only)) },
+    })
+}
 
-    #[test]
-    fn without_a_run_nothing_is_known() {
-        let judged = |runs, threads| {
-            let mut tested = CargoTest::default();
-            judge(&mut tested, &Tally { runs, threads, ..Tally::default() });
-            tested.status
-        };
-        assert_eq!(judged(0, 0), TestStatus::NotControllable);
-        assert_eq!(judged(1, FEWEST), TestStatus::NotConcurrent);
-        assert_eq!(judged(1, FEWEST + 1), TestStatus::Passed);
-    }
-
-    #[test]
-    fn a_test_whose_runs_all_reach_the_step_limit_is_inconclusive() {
-        let judged = |inconclusive| {
-            let mut tested = CargoTest::default();
-            judge(&mut tested, &Tally { runs: 2, threads: 3, steps: 9, inconclusive, ..Tally::default() });
-            (tested.status, tested.notes)
-        };
-        assert_eq!(judged(0), (TestStatus::Passed, vec![]));
-        let note = "1 of 2 runs reached the step limit of 9 and is inconclusive; --step-limit sets the limit";
-        assert_eq!(judged(1), (TestStatus::Passed, vec![note.to_owned()]));
-        assert_eq!(judged(2).0, TestStatus::Inconclusive);
-    }
+/// Returns the result of a shard for a test.
+fn target_result(
+    facts: Facts,
+    strategies: Vec<String>,
+    seconds: f64,
+    runs: Option<ShardResult<Failing>>,
+    lost: Option<String>,
+) -> Result<TargetResult> {
+    let name = format!("{} {}", facts.test.binary, facts.test.test);
+    Ok(TargetResult {
+        name,
+        strategies,
+        seconds,
+        facts: serde_json::to_value(facts)?,
+        runs,
+        races: None,
+        lost,
+    })
 }

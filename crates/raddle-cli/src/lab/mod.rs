@@ -9,5 +9,5 @@ mod stride;
 pub(crate) use bound::run as bound;
 pub(crate) use litmus::run as litmus;
 pub(crate) use micro::run as micro;
-pub(crate) use run::run;
+pub(crate) use run::{merged, run, strategies};
 pub(crate) use stride::run as stride;

@@ -3,6 +3,8 @@
 mod baseline;
 mod memory;
 mod races;
+mod report;
 mod run;
 
+pub(crate) use report::merged;
 pub(crate) use run::{run, run_in, threads};

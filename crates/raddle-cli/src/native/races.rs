@@ -7,7 +7,7 @@ use raddle_model::Environment;
 use raddle_model::native::Setup;
 use raddle_report::run_text::verdict;
 use raddle_report::shape::Races;
-use raddle_search::{Budget, Lanes, Stop};
+use raddle_search::{Budget, Identity, Part, Search, ShardResult, Stop, Tally};
 use std::time::Duration;
 
 /// One run in this many is repeated.
@@ -28,25 +28,31 @@ pub(super) fn split(budget: Budget, may_look: bool) -> (Budget, Option<Budget>) 
     (Budget { time: rest, ..budget }, Some(further))
 }
 
-/// Executes additional runs that check for data races. Fails if runs take so long, `span`, that too few fit into the time.
+/// The additional runs.
+pub(super) struct Raced {
+    /// Their report.
+    pub(super) races: Races,
+    /// Their result, if they are those of a shard. Its failing run is the message about its data race.
+    pub(super) result: Option<ShardResult<Option<String>>>,
+}
+
+/// Executes the additional runs of `search`, which check for data races. Fails if runs take so long, `span`, that too few fit
+/// into the time.
 pub(super) fn look(
     words: &[String],
     environment: &Environment,
     setup: &Setup,
-    lanes: &Lanes,
-    budget: &Budget,
-    jobs: usize,
+    search: &Search<'_>,
     span: Duration,
-) -> Result<Option<Races>> {
-    if budget.time.is_some_and(|time| time < span * FEWEST) {
+    identity: &dyn Fn(&Search<'_>, Part) -> Identity,
+) -> Result<Raced> {
+    if search.budget.time.is_some_and(|time| time < span * FEWEST) {
         bail!("a run takes {} ms, too long for the rest of --time", span.as_millis());
     }
     let mut setup = setup.clone();
     setup.settings.races = true;
     setup.coverage = None;
-    let budget = budget.clone();
-    let found = Native::new(words, environment, &setup)?.search(lanes, budget, jobs, &|_| ())?;
-    let racing = found.tally.kinds.get(KIND).copied().unwrap_or(0);
+    let found = Native::new(words, environment, &setup)?.run(search)?;
     let first = found.first.iter().filter(|(_, ran)| ran.kind.as_deref() == Some(KIND));
     let mut name = namer();
     let mut messages = first.filter_map(|(_, ran)| ran.trace.as_deref()).map(|file| {
@@ -56,7 +62,15 @@ pub(super) fn look(
     });
     let message = messages.next();
     drop(messages);
-    Ok(Some(Races { runs: found.tally.runs, racing, message }))
+    let result = search
+        .part
+        .map(|part| ShardResult::new(part, identity(search, part), search, &found, Some(message.clone())));
+    Ok(Raced { races: races(&found.tally, message), result })
+}
+
+/// Returns the report of additional runs.
+pub(super) fn races(tally: &Tally, message: Option<String>) -> Races {
+    Races { runs: tally.runs, racing: tally.kinds.get(KIND).copied().unwrap_or(0), message }
 }
 
 /// The failure kind of a data race.

@@ -3,48 +3,27 @@
 use super::baseline;
 use super::memory::{self, Memory};
 use super::races;
+use super::report::{Facts, First, Searched};
 use crate::args::{MemoryArg, NativeArgs, PointsArg, RacesArg, ThreadsArg};
-use crate::ci::{Reports, searched};
-use crate::notes::{
-    early_timeouts, exit_statuses, in_short, missed_memory, report, reset_difference, unexplored_memory,
-};
+use crate::ci::Reports;
+use crate::notes::in_short;
 use crate::outcome::Outcome;
 use crate::progress::{Progress, Waiting};
-use crate::show;
+use crate::result::{Executed, TargetResult, part};
 use anyhow::{Context, Result, ensure};
 use raddle_cc::Source;
-use raddle_launch::native::{
-    self, Found, Native, Program, find, has_hooks_in_std, is_instrumented, library_access, namer, trace_file,
-    uses_openmp,
-};
-use raddle_launch::{Keep, Kept, Output, Subject};
-use raddle_model::native::{Points, Setup, Threads};
-use raddle_model::{
-    Claim, EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Environment, FrontEnd, MemoryModel, Settings, TraceFile,
-};
-use raddle_report::run_text::verdict;
+use raddle_launch::native::{self, Native, Program, find, has_hooks_in_std, namer, trace_file};
+use raddle_launch::{Keep, Output, Subject};
+use raddle_model::native::{Points, RunResult, Setup, Threads};
+use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Environment, MemoryModel, Settings, TraceFile};
+use raddle_report::search_text;
 use raddle_report::shape;
-use raddle_report::text::plural;
-use raddle_report::{FailureReport, coverage, search_text};
-use raddle_search::{Lanes, Seen, claims, is_interrupted};
+use raddle_search::{Lanes, Part, Search, Seen, ShardResult, is_interrupted};
 use raddle_strategies::coverage::WINDOW;
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// The note if the requested kind of threads is unavailable.
-const NO_FIBERS: &str = "this machine does not let programs set the FS base (FSGSBASE), so threads were OS threads, as with \
-     --threads os: the runs are the same, but slower";
-
-/// The note if data races of a Rust program count as failures.
-const FALSE_RACES: &str = "the data race may be none: Rust's standard library is not instrumented, so that locks and messages \
-     of its own may have ordered the accesses unseen";
-
-/// The same for a program with OpenMP.
-const FALSE_RACES_OF_OPENMP: &str = "the data race may be none: the library of OpenMP is not instrumented, so that the end of a \
-     parallel region, a barrier or a task may have ordered the accesses unseen";
-
-pub(crate) fn run(args: &NativeArgs, width: usize) -> Result<Outcome> {
+pub(crate) fn run(args: &NativeArgs, width: usize) -> Result<Executed> {
     let program = program(args)?;
     // What the user typed is the name of the program, unless it is a source.
     let typed = &args.program[0];
@@ -61,166 +40,110 @@ pub(crate) fn run_in(
     environment: &Environment,
     panics: Option<String>,
     width: usize,
-) -> Result<Outcome> {
+) -> Result<Executed> {
     let mut words = vec![program.to_str().context("the program's path is no text")?.to_owned()];
     words.extend_from_slice(&args.program[1..]);
     if let Some(kind) = args.baseline {
         let report = baseline::run(args, kind, &words)?;
         let status = if report.failures > 0 { EXIT_BUG_FOUND } else { EXIT_NOTHING_FOUND };
         let text = if args.search.json { shape::line(&report) } else { search_text::uncontrolled(&report) };
-        return Ok(Outcome { text, status });
+        return Ok(Outcome { text, status }.into());
     }
     let mut reports = Reports::open(&args.search.ci)?;
     let mut memory = Memory::open(args, program)?;
     let known = memory.as_ref().map(Memory::known).unwrap_or_default();
     let lanes = lanes(args, program)?;
+    let part = part(&args.search.part, &lanes)?;
+    ensure!(
+        part.is_none() || !looks_for_iroots(args),
+        "--shard: {} tests interleavings that earlier runs predict, so one process executes all runs\n\
+         help: leave out --shard, or choose another --strategy",
+        args.search.strategy()
+    );
     let setup = Setup { panics, known, ..setup(args, &lanes, program)? };
     // The order of all runs determines when an iRoot was new.
     let jobs = if looks_for_iroots(args) { 1 } else { args.search.jobs() };
     let budget = args.search.budget();
-    let progress = Progress::new(budget.runs);
+    let progress = Progress::new(part.map_or(budget.runs, |part| budget.runs / part.shard.count() as u64));
     let watch = |seen: Seen<'_>| {
         progress.add(seen.turns);
         progress.note(&|| in_short(&seen, &setup.strategies));
     };
     let target = Native::new(&words, environment, &setup)?;
-    // The precompiled standard library of Rust and those of OpenMP are not instrumented, so many orderings of accesses are
-    // invisible: a lock that was taken in its slow path, a message through a channel, the end of a parallel
-    // region. Races would mostly be false alarms.
-    let is_rust = raddle_symbols::is_rust(program);
-    let has_unseen_std = is_rust && !has_hooks_in_std(program)?;
-    let uses_openmp = uses_openmp(program)?;
-    let may_look =
-        args.races == RacesArg::Report && !has_unseen_std && !uses_openmp && is_instrumented(program)?;
-    let (budget, further) = races::split(budget, may_look);
+    let facts = Facts::of(args, program, &words, &setup)?;
+    let (budget, further) = races::split(budget, args.races == RacesArg::Report && facts.shows_races());
     let begun = now();
-    let Found { tally, first, lost, .. } = target.search(&lanes, budget, jobs, &watch)?;
+    let search = Search { lanes: &lanes, budget, jobs, part, known: None, watch: &watch, every: 1 };
+    let found = target.run(&search)?;
+    let tally = &found.tally;
     ensure!(
-        tally.runs + tally.cut_off > 0 || is_interrupted(),
+        tally.runs + tally.cut_off > 0 || is_interrupted() || part.is_some(),
         "{}: no run ended within the time limit\nhelp: raise --time",
         program.display()
     );
-    let races = match further.filter(|_| tally.failures == 0 && !is_interrupted()) {
-        Some(further) => races::look(
-            &words,
-            environment,
-            &setup,
-            &lanes,
-            &further,
-            jobs,
-            begun.elapsed() / tally.runs.max(1) as u32,
-        ),
+    let identity = |search: &Search<'_>, part| facts.identity(search, part, &setup);
+    // A worker makes these runs only if it is told to, and then all of them.
+    let unit = args.search.part.unit.as_ref();
+    let looks = tally.failures == 0 && !is_interrupted() && unit.is_none_or(|unit| unit.races);
+    let raced = match further.filter(|_| looks) {
+        Some(budget) => {
+            let part = part.map(|part| Part { window: None, ..part });
+            let further = Search { budget, part, watch: &|_| (), ..search.clone() };
+            let span = begun.elapsed() / tally.runs.max(1) as u32;
+            races::look(&words, environment, &setup, &further, span, &identity).map(Some)
+        }
         None => Ok(None),
     };
-    drop(progress);
+    progress.finish();
 
-    let mut report = report(&tally, args.search.strategy(), args.search.seed());
-    report.claims = claims(&tally, &lanes);
-    report.memory = setup.settings.memory;
-    report.weak_runs = tally.weak_runs;
-    report.without_fork = tally.runs + tally.cut_off - tally.forked;
-    // If every run was forked, the number says nothing new.
-    report.forked = if report.without_fork > 0 { tally.forked } else { 0 };
-    if setup.coverage.is_some() {
-        report.coverage = Some(memory::covered(&tally));
-    }
     let mut notes = Vec::new();
     if let Some(memory) = &mut memory {
         notes.append(&mut memory.notes);
-        if let Err(error) = memory.keep(args, &tally) {
+        if let Err(error) = memory.keep(args, &found.tally) {
             notes.push(format!("what was tested is not kept: {error:#}"));
         }
     }
-    match races {
-        Ok(races) => report.races = races,
-        Err(error) => {
-            notes.push(format!("the further runs that look for data races were not all made: {error:#}"))
-        }
-    }
-    if let Some(why) = unseen_memory(args, program)? {
-        report.claims.synchronisation_only = true;
-        report.synchronisation_only = tally.exhausted;
-        if tally.exhausted {
-            notes.push(unseen_orders(args, why));
-        } else if report.claims.statements.iter().any(Claim::is_guarantee) {
-            notes.push(format!("accesses to memory are not seen {why}"));
-        }
-    } else if report.claims.exhaustion.is_some() || report.claims.statements.iter().any(Claim::is_guarantee) {
-        notes.extend(library_access(program)?.map(|name| {
-            format!(
-                "memory that C library functions access ({name}) is not seen; bugs that need another order of these \
-                 accesses are not covered"
-            )
-        }));
-    }
-    if has_unseen_std && tally.kinds.contains_key(races::KIND) {
-        notes.push(FALSE_RACES.to_owned());
-    }
-    if uses_openmp && tally.kinds.contains_key(races::KIND) {
-        notes.push(FALSE_RACES_OF_OPENMP.to_owned());
-    }
-    if !target.had_fibers() && args.threads == ThreadsArg::Fibers {
-        notes.push(NO_FIBERS.to_owned());
-    }
-    // The standard library of Rust has weaker orders in every program.
-    notes.extend(unexplored_memory(&tally, setup.settings).filter(|_| !is_rust));
-    notes.extend(missed_memory(&tally));
-    notes.extend(exit_statuses(&tally));
-    notes.extend(reset_difference(&tally));
-    notes.extend(lost.iter().map(|why| format!("not all runs were made: {why:#}")));
-    let status = if tally.failures > 0 { EXIT_BUG_FOUND } else { EXIT_NOTHING_FOUND };
-    let mut failing = None;
-    if let Some((turn, ran)) = &first {
+    let keep = |ran: &RunResult| {
         let open = |file: &TraceFile| -> Result<Box<dyn Subject>> {
             Ok(Box::new(Program::open(file, "the failing run", Threads::Fibers)?))
         };
         let (path, minimize) = (args.record.as_deref(), !args.search.no_minimize);
-        let keep = Keep {
-            path,
-            minimize,
-            explain: true,
-            namer: namer(),
-            open: &open,
-            progress: &Waiting::default(),
-        };
+        let explain = unit.is_none_or(|unit| unit.minimize);
+        let progress = &Waiting::default();
+        let keep = Keep { path, minimize, explain, namer: namer(), open: &open, progress };
         let output = Output { printed: ran.output.clone(), ..Output::default() };
-        let kept = keep.keep(trace_file(ran, &words, environment, &setup), output);
-        report.kind = ran.kind.clone();
-        report.failure_file = kept.path.as_ref().map(|path| path.display().to_string());
-        if let Some(why) = &kept.not_kept {
-            notes.push(format!("{why}; the same command with --record FILE writes it elsewhere"));
-        }
-        notes.extend(early_timeouts(&kept.file, setup.settings));
-        report.first_failure = Some(turn.number);
-        report.iroots = memory::first_had(&tally, turn.number, ran);
-        report.message = Some(verdict(&kept.file).join("\n"));
-        failing = Some(kept);
+        keep.keep(trace_file(ran, &words, environment, &setup), output)
+    };
+    let first = found.first.as_ref().map(|(turn, ran)| First {
+        number: turn.number,
+        iroots: memory::first_had(&found.tally, turn.number, ran),
+        kept: keep(ran),
+    });
+    let facts = facts.with_fibers(target.had_fibers());
+    let mut results = Vec::new();
+    if let Some(part) = part {
+        let (name, failing) = (facts.identity(&search, part, &setup), first.as_ref().map(First::failing));
+        results.push(TargetResult {
+            name: facts.name.clone(),
+            strategies: lanes.specs(),
+            seconds: 0.0,
+            facts: serde_json::to_value(&facts)?,
+            runs: Some(ShardResult::new(part, name, &search, &found, failing)),
+            races: raced.as_ref().ok().and_then(|raced| raced.as_ref()?.result.clone()),
+            lost: None,
+        });
     }
-    report.notes = notes;
-    let name =
-        [&[program.file_name().unwrap_or_default().to_string_lossy().into_owned()], &words[1..]].concat();
-    reports.add(searched("raddle run", name.join(" "), &report), failing.as_ref().map(|kept| &kept.file));
-    reports.write(true)?;
-    if args.search.json {
-        return Ok(Outcome { text: shape::line(&report), status });
-    }
-    let mut out = String::new();
-    if let Some(Kept { file, output, .. }) = failing {
-        let name = FailureReport::of(&file).program;
-        show::head(&mut out, &name, &format!("after {}", plural(report.runs, "run")), width);
-        show::run(&mut out, &file, &output, show::terminal(args.search.show, width));
-        report.failure_file.iter().for_each(|path| show::commands(&mut out, path));
-        out.push('\n');
-    }
-    out.push_str(&search_text::summary(&report, FrontEnd::Native));
-    if let Some(covered) = &report.coverage {
-        out.push_str(&coverage(covered, report.runs));
-    }
-    for (index, note) in report.notes.iter().enumerate() {
-        let gap = if index == 0 { "\n" } else { "" };
-        let _ = writeln!(out, "{gap}Note: {note}.");
-    }
-    Ok(Outcome { text: out, status })
+    let is_complete = found.lost.is_none() && raced.is_ok();
+    let searched = Searched {
+        races: raced.map(|raced| raced.map(|raced| raced.races)),
+        coverage: setup.coverage.map(|_| memory::covered(&found.tally)),
+        lost: found.lost.map(|why| format!("{why:#}")),
+        tally: found.tally,
+        first,
+        notes,
+    };
+    let outcome = searched.report(args, &facts, &lanes, &mut reports, width)?;
+    Ok(Executed { outcome, results, is_complete })
 }
 
 #[expect(
@@ -229,32 +152,6 @@ pub(crate) fn run_in(
 )]
 fn now() -> Instant {
     Instant::now()
-}
-
-/// Returns why the schedule could not change at accesses to memory, if it could not.
-fn unseen_memory(args: &NativeArgs, program: &Path) -> Result<Option<&'static str>> {
-    if args.points == PointsArg::Sync {
-        return Ok(Some("with --points sync"));
-    }
-    let why = "in a program that was not compiled with `raddle cc` or `raddle c++`";
-    Ok((!is_instrumented(program)?).then_some(why))
-}
-
-/// Returns what an exhaustive search has not seen, where the schedule could not change at accesses to memory because of `why`.
-fn unseen_orders(args: &NativeArgs, why: &str) -> String {
-    // Reduction omits orders that look equal to it; memory accesses may distinguish them.
-    let strategy = args.search.strategy();
-    let mut entries = strategy.split('+').filter_map(raddle_strategies::entry);
-    let reduces = entries.any(|entry| entry.capabilities.one_per_order);
-    let consequence = if reduces {
-        "dpor has also left out orders of synchronisation that differ only in what memory holds then, so bugs may be left; dfs \
-         leaves out none"
-    } else {
-        "bugs that need another order of accesses between two of its points are left"
-    };
-    format!(
-        "the search was over points of synchronisation only: accesses to memory are not seen {why}; {consequence}"
-    )
 }
 
 /// Returns the file to run, which is compiled first if it is a source.

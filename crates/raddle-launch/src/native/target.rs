@@ -1,12 +1,14 @@
 //! A pthreads program as the target of a search.
 
 use super::launch::{Server, library};
+use super::program::is_instrumented;
 use crate::server::Remote;
 use crate::temporary::Temporary;
 use anyhow::{Error, Result};
-use raddle_model::native::{RunResult, Setup};
+use raddle_model::native::{Points, RunResult, Setup};
 use raddle_model::{Environment, Settings};
 use raddle_search::{Budget, Lanes, Outcome, Search, Seen, Target, search};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
@@ -46,6 +48,11 @@ impl<'a> Native<'a> {
         search(self, &Search { lanes, budget, jobs, part: None, known, watch, every: 1 })
     }
 
+    /// Executes the runs of `whole`, or a part of them, under the strategies of the setup.
+    pub fn run(&self, whole: &Search<'_>) -> Result<Found> {
+        search(self, &Search { known: Some(&self.setup.known), every: 1, ..whole.clone() })
+    }
+
     fn shared(&self) -> MutexGuard<'_, Vec<u64>> {
         self.shared.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
@@ -65,6 +72,10 @@ impl Target for Native<'_> {
         let server = Server::start(&self.library, self.words, self.environment, &setup)?;
         self.fibers.fetch_or(server.fibers, Ordering::Relaxed);
         Ok(Remote::new(server, &self.words[0], self.setup))
+    }
+
+    fn may_discover(&self) -> bool {
+        self.setup.points == Points::Shared && is_instrumented(Path::new(&self.words[0])).unwrap_or(true)
     }
 
     fn learn_shared(&self, shared: Vec<u64>) {

@@ -1,10 +1,11 @@
 //! The output of `cargo raddle`.
 
 use raddle_model::{Claims, MemoryModel};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The output of `cargo raddle test --json` for each test, a line each.
-#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct CargoTest {
     /// The program that contains it: `package`, `package::file` or `package::bin/name`.
     pub binary: String,
@@ -58,7 +59,7 @@ pub struct CargoTest {
 }
 
 /// The status of a test.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TestStatus {
     /// No run failed.
@@ -79,7 +80,7 @@ pub enum TestStatus {
 }
 
 /// The bound from runs of PCT for bugs that were not found.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct MissedBug {
     /// Of this depth, or a smaller one.
     pub depth: u64,
