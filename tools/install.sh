@@ -5,10 +5,18 @@
 #
 #   tools/install.sh           prints what it installs, and installs it
 #   tools/install.sh --list    only prints the missing packages
+#   tools/install.sh --fleet   creates the virtual environment target/fleet with Ray and the tools to check the package in fleet/
 #
 # Does nothing if they are installed. Supports only Debian and Ubuntu, as root or with passwordless sudo; on
 # other systems it prints what is missing and fails.
 set -euo pipefail
+
+if [ "${1:-}" = --fleet ]; then
+    cd "$(dirname "${BASH_SOURCE[0]}")/.."
+    [ -x target/fleet/bin/python ] || python3 -m venv target/fleet
+    target/fleet/bin/pip install --quiet --editable 'fleet[dev]'
+    exit 0
+fi
 
 missing=()
 command -v gdb >/dev/null || missing+=(gdb)

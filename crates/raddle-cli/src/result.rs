@@ -102,32 +102,43 @@ impl Failing {
 
 /// Returns the part of the runs that a command executes; `None` for all of them. Rejects shards that would have no runs.
 pub(crate) fn part(args: &ShardArgs, lanes: &Lanes) -> Result<Option<Part>> {
+    let part = part_of_test(args, lanes)?;
+    let learning = learning(lanes);
+    let count = part.map_or(1, |part| part.shard.count());
+    ensure!(
+        learning.len() < lanes.iter().len() || count <= learning.len(),
+        "--shard {}: {} from earlier runs, so one process executes all of them, and {} of {count} shards have no runs\n\
+         help: choose a strategy that does not learn, such as pos or random-walk, or give each machine another --seed",
+        part.map_or(Shard::WHOLE, |part| part.shard),
+        learn(&learning),
+        count - learning.len().min(count)
+    );
+    Ok(part)
+}
+
+/// Returns the part of the runs of one test of many that a command executes; `None` for all of them.
+pub(crate) fn part_of_test(args: &ShardArgs, lanes: &Lanes) -> Result<Option<Part>> {
     let shard = args.shard.or(args.unit.is_some().then_some(Shard::WHOLE));
     let Some(shard) = shard else { return Ok(None) };
     let window = args.unit.as_ref().and_then(|unit| unit.window);
-    let learning: Vec<&str> =
-        lanes.iter().filter(|lane| lane.learns).map(|lane| lane.spec.as_str()).collect();
-    ensure!(
-        learning.len() < lanes.iter().len() || shard.count() <= learning.len(),
-        "--shard {shard}: {} from earlier runs, so one process executes all of them, and {} shards have no runs\n\
-         help: choose a strategy that does not learn, such as pos or random-walk, or give each machine another --seed",
-        if learning.len() == 1 {
-            format!("{} learns", learning[0])
-        } else {
-            format!("{} learn", learning.join(", "))
-        },
-        shard.count() - learning.len().min(shard.count())
-    );
+    let learning = learning(lanes);
     ensure!(
         window.is_none() || learning.is_empty(),
         "{} from earlier runs, so a range of its runs cannot be executed alone\nhelp: divide the search into shards",
-        if learning.len() == 1 {
-            format!("{} learns", learning[0])
-        } else {
-            format!("{} learn", learning.join(", "))
-        }
+        learn(&learning)
     );
     Ok(Some(Part { pilot: args.pilot, window, ..Part::shard(shard) }))
+}
+
+/// Returns the strategies that learn.
+fn learning(lanes: &Lanes) -> Vec<&str> {
+    lanes.iter().filter(|lane| lane.learns).map(|lane| lane.spec.as_str()).collect()
+}
+
+/// Returns these strategies with a verb.
+fn learn(strategies: &[&str]) -> String {
+    let verb = if strategies.len() == 1 { "learns" } else { "learn" };
+    format!("{} {verb}", strategies.join(", "))
 }
 
 /// Returns what identifies a search besides the program: its strategies and limits.

@@ -79,6 +79,8 @@ struct Description {
     /// The strategies, and those of them that learn.
     strategies: Vec<String>,
     learning: Vec<String>,
+    /// The tests of `cargo test`; null for other commands.
+    targets: Option<Vec<String>>,
 }
 
 /// Reads requests until the end of the input.
@@ -193,6 +195,10 @@ fn describe(words: &[String]) -> Result<Description> {
         stops: budget.stop != Stop::Never,
         strategies: lanes.specs(),
         learning: learning.collect(),
+        targets: match &command {
+            Command::Cargo { command: CargoCommand::Test(args) } => Some(cargo::test_names(args, WIDTH)?),
+            _ => None,
+        },
     })
 }
 

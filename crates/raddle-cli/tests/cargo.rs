@@ -477,3 +477,51 @@ fn ctrl_c_ends_with_a_summary() {
     assert!(err.contains("interrupted by SIGINT"), "{out}{err}");
     assert!(!Path::new(&format!("/proc/{tests}")).exists(), "a process is left");
 }
+
+/// Runs `raddle merge` for the shards of a crate.
+fn merge(folder: &Path, count: usize) -> Output {
+    let files = (1..=count).rev().map(|index| format!("raddle-result-{index}-of-{count}.json"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_raddle"));
+    let command = command.args(["merge", "--json", "--record", "."]).args(files).current_dir(folder);
+    command.output().expect("raddle starts")
+}
+
+/// Returns the results of tests without what depends on time and folders.
+fn results(output: &Output) -> Vec<Value> {
+    let printed = text(&output.stdout);
+    let lines = printed.lines().map(|line| serde_json::from_str(line).expect("a line is JSON"));
+    let plain = lines.map(|mut line: Value| {
+        let fields = line.as_object_mut().expect("a result is an object");
+        ["seconds", "failure_file", "replay"].map(|name| fields.remove(name));
+        line
+    });
+    plain.collect()
+}
+
+#[test]
+fn merged_shards_have_the_results_of_one_process() {
+    let folder = copy("shards");
+    let words = ["test", "--offline", "--json", "--lib", "--strategy", "pos", "--runs", "40", "tests::", "--", "--skip", "both"];
+    let whole = cargo_raddle(&folder, &words);
+    for shard in ["1/2", "2/2"] {
+        let part = cargo_raddle(&folder, &[&words[..1], &["--shard", shard], &words[1..]].concat());
+        assert_eq!(part.status.code(), Some(1), "{}", text(&part.stderr));
+    }
+    let merged = merge(&folder, 2);
+    assert_eq!(results(&merged), results(&whole), "{}", text(&merged.stderr));
+    assert_eq!(merged.status.code(), Some(1));
+    assert!(results(&merged).len() > 8, "{}", text(&merged.stdout));
+}
+
+#[test]
+fn a_test_whose_strategy_learns_is_in_one_shard() {
+    let folder = copy("learning_shards");
+    // raddle.toml names the strategy dpor for it.
+    let words = ["test", "--offline", "--json", "--lib", "has_to_panic"];
+    let whole = cargo_raddle(&folder, &words);
+    for shard in ["1/2", "2/2"] {
+        let part = cargo_raddle(&folder, &[&words[..1], &["--shard", shard], &words[1..]].concat());
+        assert_eq!(part.status.code(), Some(0), "{}", text(&part.stderr));
+    }
+    assert_eq!(results(&merge(&folder, 2)), results(&whole));
+}

@@ -12,7 +12,7 @@ mod test;
 pub(crate) use doctor::{examine, findings, remedy};
 pub(crate) use program::{merged as merged_program, run as program};
 pub(crate) use session::merged as merged_tests;
-pub(crate) use test::run as test;
+pub(crate) use test::{names as test_names, run as test};
 
 use crate::args::CargoCommand;
 use crate::outcome::Outcome;

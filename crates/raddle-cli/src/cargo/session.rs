@@ -55,6 +55,8 @@ pub(super) struct Facts {
     pub(super) settings: Settings,
     /// The number of tests that the filter excludes.
     pub(super) filtered: u64,
+    /// True if `cargo test` would also run tests in the documentation.
+    pub(super) has_documentation: bool,
 }
 
 impl Session<'_> {
@@ -138,8 +140,8 @@ impl Session<'_> {
 
     /// Reports the merged results of shards.
     fn merged(&mut self, target: MergedTarget) -> Result<()> {
-        let Facts { test: mut tested, settings, filtered } = target.facts()?;
-        self.all.filtered = filtered;
+        let Facts { test: mut tested, settings, filtered, has_documentation } = target.facts()?;
+        (self.all.filtered, self.has_documentation) = (filtered, has_documentation);
         tested.seconds = target.seconds;
         if tested.status != TestStatus::Passed {
             return self.add(tested, "", None);

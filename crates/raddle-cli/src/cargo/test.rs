@@ -6,7 +6,7 @@ use crate::args::{CargoTestArgs, SearchArgs, one_run};
 use crate::ci::Reports;
 use crate::interrupt::{Interrupted, interrupted};
 use crate::progress::{Progress, Waiting};
-use crate::result::{Executed, Failing, TargetResult, identity, part};
+use crate::result::{Executed, Failing, TargetResult, identity, part_of_test};
 use anyhow::{Context, Result, bail};
 use raddle_cargo::{self as cargo, Binary, LeftOut, Listed, Selection, Wanted, Workspace};
 use raddle_launch::native::{self, Found, Native};
@@ -24,34 +24,72 @@ use std::time::Instant;
 const MOST_NAMES: usize = 8;
 
 pub(crate) fn run(args: &CargoTestArgs, width: usize) -> Result<Executed> {
-    let selection = Selection::new(args.filter.as_deref(), &args.harness)?;
-    Lanes::parse(&args.search.strategy(), Portfolio::Programs)?;
-    let workspace = Workspace::find(args.build.manifest_path.as_deref())?;
-    Settings::check(&workspace)?;
-    let reports = Reports::open(&args.search.ci)?;
-    let targets = targets(args);
-    // By default cargo would build the examples as well, which have no tests.
-    let all = ["--tests".to_owned()];
-    let chosen = if targets.is_empty() { &all[..] } else { &targets[..] };
-    let words = [&["test".to_owned(), "--no-run".to_owned()][..], chosen].concat();
-    let memory = args.memory.model()?;
-    // Without hooks in the standard library most data races would be false alarms.
-    let with_std = args.build.build_std || args.fail_on_race || memory == MemoryModel::Weak;
-    let options = args.build.words();
-    let binaries =
-        cargo::build(&workspace, args.build.hooks.into(), &words, &options, Wanted::Tests, with_std)?;
-    let folder = args.record.clone().unwrap_or_else(|| workspace.target.join("failures"));
-    std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    let Prepared { mut session, workspace, selection, binaries } = Prepared::new(args, width)?;
     let begun = now();
-    // Cargo runs them only for libraries, and only if no target is selected.
-    let has_documentation = targets.is_empty() && binaries.iter().any(|binary| !binary.name.contains("::"));
-    let (all, others) = (CargoTests::default(), Vec::new());
-    let results = Vec::new();
-    let mut session =
-        Session { args, memory, width, folder, reports, all, others, has_documentation, results };
     let ended = session.all_of(&binaries, &workspace, &selection).and_then(|()| session.has_any());
     session.all.seconds = seconds(begun);
     session.finish(ended)
+}
+
+/// Returns the names of the selected tests, as results of shards have them.
+pub(crate) fn names(args: &CargoTestArgs, width: usize) -> Result<Vec<String>> {
+    let Prepared { mut session, workspace, selection, binaries } = Prepared::new(args, width)?;
+    let wanted = session.wanted(&binaries, &workspace, &selection)?;
+    Ok(wanted.iter().map(WantedTest::name).collect())
+}
+
+/// Tests that are built.
+struct Prepared<'a> {
+    session: Session<'a>,
+    workspace: Workspace,
+    selection: Selection,
+    binaries: Vec<Binary>,
+}
+
+impl Prepared<'_> {
+    /// Builds the tests.
+    fn new(args: &CargoTestArgs, width: usize) -> Result<Prepared<'_>> {
+        let selection = Selection::new(args.filter.as_deref(), &args.harness)?;
+        Lanes::parse(&args.search.strategy(), Portfolio::Programs)?;
+        let workspace = Workspace::find(args.build.manifest_path.as_deref())?;
+        Settings::check(&workspace)?;
+        let reports = Reports::open(&args.search.ci)?;
+        let targets = targets(args);
+        // By default cargo would build the examples as well, which have no tests.
+        let all = ["--tests".to_owned()];
+        let chosen = if targets.is_empty() { &all[..] } else { &targets[..] };
+        let words = [&["test".to_owned(), "--no-run".to_owned()][..], chosen].concat();
+        let memory = args.memory.model()?;
+        // Without hooks in the standard library most data races would be false alarms.
+        let with_std = args.build.build_std || args.fail_on_race || memory == MemoryModel::Weak;
+        let options = args.build.words();
+        let binaries =
+            cargo::build(&workspace, args.build.hooks.into(), &words, &options, Wanted::Tests, with_std)?;
+        let folder = args.record.clone().unwrap_or_else(|| workspace.target.join("failures"));
+        std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        // Cargo runs them only for libraries, and only if no target is selected.
+        let has_documentation =
+            targets.is_empty() && binaries.iter().any(|binary| !binary.name.contains("::"));
+        let (all, others, results) = (CargoTests::default(), Vec::new(), Vec::new());
+        let session =
+            Session { args, memory, width, folder, reports, all, others, has_documentation, results };
+        Ok(Prepared { session, workspace, selection, binaries })
+    }
+}
+
+/// A test that the filter selects, or a program whose tests cannot be listed.
+struct WantedTest<'a> {
+    binary: &'a Binary,
+    settings: Rc<Settings>,
+    /// The test, or why the program cannot list its tests.
+    test: Result<Listed, String>,
+}
+
+impl WantedTest<'_> {
+    /// Returns the name that results of shards have.
+    fn name(&self) -> String {
+        format!("{} {}", self.binary.name, self.test.as_ref().map_or("", |test| &test.name))
+    }
 }
 
 /// Returns the selected targets of the packages.
@@ -79,32 +117,51 @@ fn seconds(begun: Instant) -> f64 {
 }
 
 impl Session<'_> {
-    /// Runs the selected tests, one after the other.
-    fn all_of(&mut self, binaries: &[Binary], workspace: &Workspace, selection: &Selection) -> Result<()> {
+    /// Lists the tests that the filter selects, and counts the others.
+    fn wanted<'a>(
+        &mut self,
+        binaries: &'a [Binary],
+        workspace: &Workspace,
+        selection: &Selection,
+    ) -> Result<Vec<WantedTest<'a>>> {
         let mut wanted = Vec::new();
         for binary in binaries {
             let settings = Rc::new(Settings::of(binary, workspace)?);
             let listed = match cargo::list(binary)? {
                 Ok(listed) => listed,
                 Err(why) => {
-                    wanted.push((binary, Rc::clone(&settings), Err(why)));
+                    wanted.push(WantedTest { binary, settings, test: Err(why) });
                     continue;
                 }
             };
-            wanted.extend(listed.into_iter().map(|test| (binary, Rc::clone(&settings), Ok(test))));
+            for test in listed {
+                if matches!(selection.leaves_out(&test), Some(LeftOut::Filtered)) {
+                    self.all.filtered += 1;
+                    if self.others.len() < MOST_NAMES {
+                        self.others.push(test.name);
+                    }
+                    continue;
+                }
+                wanted.push(WantedTest { binary, settings: Rc::clone(&settings), test: Ok(test) });
+            }
         }
-        let runs = |(_, settings, test): &(&Binary, Rc<Settings>, Result<Listed, String>)| {
-            test.as_ref()
-                .is_ok_and(|test| selection.leaves_out(test).is_none() && !settings.skips(&test.name))
+        Ok(wanted)
+    }
+
+    /// Runs the selected tests, one after the other.
+    fn all_of(&mut self, binaries: &[Binary], workspace: &Workspace, selection: &Selection) -> Result<()> {
+        let wanted = self.wanted(binaries, workspace, selection)?;
+        let runs = |wanted: &&WantedTest<'_>| {
+            let is_skipped = |test: &Listed| wanted.settings.skips(&test.name);
+            wanted.test.as_ref().is_ok_and(|test| selection.leaves_out(test).is_none() && !is_skipped(test))
         };
-        let mut share = Share::new(self.args.budget, wanted.iter().filter(|test| runs(test)).count());
-        for (binary, settings, test) in wanted {
-            let unit = self.args.search.part.unit.as_ref();
-            let targets = unit.and_then(|unit| unit.targets.as_ref());
-            let test_name = test.as_ref().map_or("", |test| &test.name);
-            if targets.is_some_and(|targets| !targets.contains(&format!("{} {test_name}", binary.name))) {
+        let mut share = Share::new(self.args.budget, wanted.iter().filter(runs).count());
+        let targets = self.args.search.part.unit.as_ref().and_then(|unit| unit.targets.as_ref());
+        for wanted in wanted {
+            if targets.is_some_and(|targets| !targets.contains(&wanted.name())) {
                 continue;
             }
+            let WantedTest { binary, settings, test } = wanted;
             let test = match test {
                 Ok(test) => test,
                 Err(why) => {
@@ -112,8 +169,8 @@ impl Session<'_> {
                     continue;
                 }
             };
-            if let Some(left_out) = self.leaves_out(binary, &test, &settings, selection) {
-                left_out.map_or(Ok(()), |test| self.leave_out(test))?;
+            if let Some(left_out) = leaves_out(binary, &test, &settings, selection) {
+                self.leave_out(left_out)?;
                 continue;
             }
             let search = &self.args.search;
@@ -132,6 +189,12 @@ impl Session<'_> {
         Ok(())
     }
 
+    /// Returns a test as results of shards store it.
+    fn facts(&self, test: CargoTest, settings: raddle_model::Settings) -> Facts {
+        let (filtered, has_documentation) = (self.all.filtered, self.has_documentation);
+        Facts { test, settings, filtered, has_documentation }
+    }
+
     /// Returns true if only a part of the runs is executed.
     fn is_part(&self) -> bool {
         self.args.search.part.shard.is_some() || self.args.search.part.unit.is_some()
@@ -146,36 +209,10 @@ impl Session<'_> {
     fn leave_out(&mut self, test: CargoTest) -> Result<()> {
         if self.is_part() {
             let settings = self.args.search.settings();
-            let facts = Facts { test: test.clone(), settings, filtered: self.all.filtered };
+            let facts = self.facts(test.clone(), settings);
             self.results.push(target_result(facts, Vec::new(), 0.0, None, None)?);
         }
         self.add(test, "", None)
-    }
-
-    /// Returns nothing if the test runs; otherwise its entry in the results, if it has one.
-    fn leaves_out(
-        &mut self,
-        binary: &Binary,
-        test: &Listed,
-        settings: &Settings,
-        selection: &Selection,
-    ) -> Option<Option<CargoTest>> {
-        match selection.leaves_out(test) {
-            Some(LeftOut::Filtered) => {
-                self.all.filtered += 1;
-                if self.others.len() < MOST_NAMES {
-                    self.others.push(test.name.clone());
-                }
-                Some(None)
-            }
-            Some(LeftOut::Ignored) => {
-                Some(Some(left_out(binary, test, TestStatus::Ignored, "it is marked #[ignore]")))
-            }
-            None if settings.skips(&test.name) => {
-                Some(Some(left_out(binary, test, TestStatus::Skipped, "raddle.toml says so")))
-            }
-            None => None,
-        }
     }
 
     /// Fails if there are tests, and the filter excludes all of them.
@@ -194,7 +231,7 @@ impl Session<'_> {
         let words: Vec<String> = [path].into_iter().chain(cargo::arguments(test)).collect();
         let environment = Environment { test: Some(test.name.clone()), ..binary.environment.clone() };
         let lanes = Lanes::parse(&budget.strategy, self.args.search.portfolio())?;
-        let part = part(&self.args.search.part, &lanes)?;
+        let part = part_of_test(&self.args.search.part, &lanes)?;
         let setup = self.setup(&test.name, &lanes, budget);
         let progress = (budget.runs != u64::MAX).then(|| Progress::new(budget.runs));
         let watch = |seen: Seen<'_>| progress.iter().for_each(|progress| progress.add(seen.turns));
@@ -223,7 +260,7 @@ impl Session<'_> {
             memory: self.memory,
             ..CargoTest::default()
         };
-        let facts = Facts { test: tested.clone(), settings: setup.settings, filtered: self.all.filtered };
+        let facts = self.facts(tested.clone(), setup.settings);
         let (mut report, mut first, mut runs, mut lost) = (String::new(), None, None, None);
         match explored {
             // Any other error is not a property of the test, and would be the same for the next one.
@@ -302,6 +339,21 @@ impl Session<'_> {
             ..native::setup(lanes, budget.seed, settings, one_run(budget.time, self.args.run_time))
         }
     }
+}
+
+/// Returns nothing if the test runs; otherwise its entry in the results.
+fn leaves_out(
+    binary: &Binary,
+    test: &Listed,
+    settings: &Settings,
+    selection: &Selection,
+) -> Option<CargoTest> {
+    let why = match selection.leaves_out(test) {
+        Some(_) => (TestStatus::Ignored, "it is marked #[ignore]"),
+        None if settings.skips(&test.name) => (TestStatus::Skipped, "raddle.toml says so"),
+        None => return None,
+    };
+    Some(left_out(binary, test, why.0, why.1))
 }
 
 /// Returns the result of a test that was not run.

@@ -50,8 +50,6 @@ pub(crate) fn run_in(
         return Ok(Outcome { text, status }.into());
     }
     let mut reports = Reports::open(&args.search.ci)?;
-    let mut memory = Memory::open(args, program)?;
-    let known = memory.as_ref().map(Memory::known).unwrap_or_default();
     let lanes = lanes(args, program)?;
     let part = part(&args.search.part, &lanes)?;
     ensure!(
@@ -60,6 +58,8 @@ pub(crate) fn run_in(
          help: leave out --shard, or choose another --strategy",
         args.search.strategy()
     );
+    let mut memory = Memory::open(args, program)?;
+    let known = memory.as_ref().map(Memory::known).unwrap_or_default();
     let setup = Setup { panics, known, ..setup(args, &lanes, program)? };
     // The order of all runs determines when an iRoot was new.
     let jobs = if looks_for_iroots(args) { 1 } else { args.search.jobs() };

@@ -9,6 +9,7 @@ mod lab_run;
 mod mistakes;
 mod replay;
 mod report;
+mod shards;
 mod signals;
 mod suite;
 mod trust;

@@ -1,0 +1,5 @@
+"""`python -m raddle_fleet`."""
+
+from raddle_fleet.cli import main
+
+main()
