@@ -111,3 +111,30 @@ fn oos_finds_the_odd_one_among_any_number_of_equal_threads() {
         }
     }
 }
+
+#[test]
+fn a_number_drawn_in_the_step_that_fails_repeats_no_partial_order() {
+    // One thread draws and may fail in the same step, after 0 to 2 steps of the other one: 3 ways to fail. If it does
+    // not fail, its write goes anywhere among the other writes: 3 ways for each of the two other numbers.
+    let among_writes = "shared x = 0
+        thread A { local t; t = choose 3; assert t != 1; x = 1 }
+        thread B { x = 2; x = 3 }";
+    // The draw commutes with the step: 1. It fails before or after the step: 2.
+    let beside_a_step = "thread A { local t; t = choose 2; assert t != 1 }
+        thread B { step }";
+    for (text, orders) in [(among_writes, 9), (beside_a_step, 3)] {
+        let machine = Machine::new(syntax::compile(text, &[]).unwrap());
+        let all = tally(&machine, "dfs", 1, 10_000);
+        assert_eq!((all.exhausted, all.partial_orders()), (true, orders), "{text}");
+        let reduced = tally(&machine, "dpor", 1, 10_000);
+        assert_eq!(
+            (reduced.exhausted, reduced.partial_orders(), reduced.runs),
+            (true, orders, orders),
+            "{text}"
+        );
+        for seed in 0..20 {
+            let upo = tally(&machine, "upo", seed, 400);
+            assert_eq!((upo.partial_orders(), upo.estimate), (orders, Some(orders as f64)), "{text}");
+        }
+    }
+}

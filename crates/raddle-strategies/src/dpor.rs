@@ -10,7 +10,8 @@
 //! `random_programs_agree_with_depth_first_search`. Departures from the paper: races are searched after a
 //! run, not during it; a blocked operation at the end of a run takes part in races; an event that ends the
 //! run (exit, failed assertion, misuse) depends on everything; a thread that another one has ended, or whose
-//! operation another one has replaced, leaves the sleep set. Limits: the guarantee presumes that independent
+//! operation another one has replaced, leaves the sleep set; one that ends the run with some drawn numbers stays there
+//! for the others. Limits: the guarantee presumes that independent
 //! operations commute. If they do not, all schedules are run once more, by depth-first search, and a partial
 //! order may come more than once: with timeouts that fire at any step, because that moves the clock that all
 //! threads read, and with a barrier that more threads use than it takes. Tests:
@@ -45,10 +46,11 @@ pub struct Dpor {
     /// The steps that the next run has to repeat, the last of them new.
     stack: Vec<Node>,
     exhausted: bool,
-    /// The current run: the number of chosen steps, the number of answers given in the latest of them, and,
-    /// from the end of `stack` on, the sleep set.
+    /// The current run: the number of chosen steps, the number of answers given in the latest of them, those planned
+    /// for it, and, from the end of `stack` on, the sleep set.
     steps: usize,
     picks: usize,
+    planned: Answers,
     asleep: Vec<Sleeper>,
     /// True if a run had operations that count as independent and do not commute.
     inexact: bool,
@@ -56,19 +58,23 @@ pub struct Dpor {
     rest: Option<Dfs>,
 }
 
+/// The answers given in one step, each with the number of possible answers.
+type Answers = Vec<(u32, u32)>;
+
 /// A thread and its next operation; other runs cover everything that follows from it.
 #[derive(Clone, Debug)]
 struct Sleeper {
     thread: ThreadId,
     operation: Operation,
-    /// True if the operation was seen to end the run.
-    ends: bool,
+    /// The answers with which the operation ends the run: as that depends on everything, it is still to be tried with
+    /// these.
+    ends: Vec<Answers>,
 }
 
 impl Sleeper {
     /// Returns true if the sleeper stays asleep when another thread executes `operation`.
     fn sleeps_through(&self, operation: &Operation) -> bool {
-        !self.ends && !dependent(&self.operation, operation, Reads::Independent)
+        !dependent(&self.operation, operation, Reads::Independent)
     }
 }
 
@@ -80,7 +86,8 @@ struct Node {
     sleep: Vec<Sleeper>,
     /// The threads already tried here.
     done: Vec<Sleeper>,
-    /// The threads still to be tried here. Invariant: enabled, and not in `sleep`, `done` or `taken`.
+    /// The threads still to be tried here. Invariant: enabled, not in `done` or `taken`, and in `sleep` only if their
+    /// operation may end the run.
     wanted: Vec<ThreadId>,
     taken: Taken,
 }
@@ -89,20 +96,30 @@ struct Node {
 #[derive(Clone, Debug)]
 struct Taken {
     thread: ThreadId,
-    /// The answers given in it, each with the number of possible answers.
-    picks: Vec<(u32, u32)>,
-    ends: bool,
+    /// The answers given in it.
+    picks: Answers,
+    /// The answers still to be given in it, if it is to be tried with some only.
+    rest: Option<Vec<Answers>>,
+    /// The answers with which it ended the run.
+    ends: Vec<Answers>,
     /// The operation; known once it was executed.
     operation: Option<Operation>,
 }
 
 impl Taken {
-    fn new(thread: ThreadId) -> Taken {
-        Taken { thread, picks: Vec::new(), ends: false, operation: None }
+    /// Creates the first attempt of `thread`, which may be one of those asleep.
+    fn new(thread: ThreadId, sleep: &[Sleeper]) -> Taken {
+        let sleeper = sleep.iter().find(|sleeper| sleeper.thread == thread);
+        let mut rest = sleeper.map(|sleeper| sleeper.ends.clone());
+        let picks = rest.as_mut().and_then(Vec::pop).unwrap_or_default();
+        Taken { thread, picks, rest, ends: Vec::new(), operation: None }
     }
 
     /// Advances to the next answers. Returns false if there are none.
     fn next_picks(&mut self) -> bool {
+        if let Some(rest) = &mut self.rest {
+            return rest.pop().map(|picks| self.picks = picks).is_some();
+        }
         while let Some((value, arity)) = self.picks.pop() {
             if value + 1 < arity {
                 self.picks.push((value + 1, arity));
@@ -119,15 +136,21 @@ impl Node {
     fn covers(&self, thread: ThreadId) -> bool {
         self.taken.thread == thread
             || self.wanted.contains(&thread)
-            || self.done.iter().chain(&self.sleep).any(|sleeper| sleeper.thread == thread)
+            || self.done.iter().any(|sleeper| sleeper.thread == thread)
+            || self.sleep.iter().any(|sleeper| sleeper.thread == thread && sleeper.ends.is_empty())
+    }
+
+    /// Iterates over the threads asleep here for the step taken.
+    fn asleep(&self) -> impl Iterator<Item = &Sleeper> {
+        let is_tried =
+            |thread| self.taken.thread == thread || self.done.iter().any(|sleeper| sleeper.thread == thread);
+        self.sleep.iter().filter(move |sleeper| !is_tried(sleeper.thread)).chain(&self.done)
     }
 
     /// Iterates over the sleep set after the step taken here.
     fn sleep_after(&self) -> impl Iterator<Item = &Sleeper> {
         let operation = self.taken.operation.as_ref();
-        self.sleep
-            .iter()
-            .chain(&self.done)
+        self.asleep()
             .filter(move |sleeper| operation.is_some_and(|operation| sleeper.sleeps_through(operation)))
     }
 
@@ -151,14 +174,14 @@ impl Node {
         if self.taken.next_picks() {
             return true;
         }
-        let Taken { thread, ends, operation, .. } = self.taken;
-        if let Some(operation) = operation {
-            self.done.push(Sleeper { thread, operation, ends });
+        if let Some(operation) = self.taken.operation {
+            let ends = std::mem::take(&mut self.taken.ends);
+            self.done.push(Sleeper { thread: self.taken.thread, operation, ends });
         }
         self.wanted.sort_unstable_by(|a, b| b.cmp(a));
         match self.wanted.pop() {
             Some(thread) => {
-                self.taken = Taken::new(thread);
+                self.taken = Taken::new(thread, &self.sleep);
                 true
             }
             None => false,
@@ -192,13 +215,9 @@ impl Dpor {
                     .stack
                     .last()
                     .map_or_else(Vec::new, |node| node.sleep_after().filter(waits).cloned().collect());
-                self.stack.push(Node {
-                    enabled: trace.enabled_at(step).to_vec(),
-                    sleep,
-                    done: Vec::new(),
-                    wanted: Vec::new(),
-                    taken: Taken::new(event.thread),
-                });
+                let taken = Taken::new(event.thread, &sleep);
+                let enabled = trace.enabled_at(step).to_vec();
+                self.stack.push(Node { enabled, sleep, done: Vec::new(), wanted: Vec::new(), taken });
             }
             let taken = &mut self.stack[step].taken;
             taken.operation = Some(event.operation);
@@ -269,8 +288,10 @@ impl Strategy for Dpor {
         let step = self.steps;
         self.steps += 1;
         self.picks = 0;
+        self.planned.clear();
         if let Some(node) = self.stack.get(step) {
             let thread = node.taken.thread;
+            self.planned.clone_from(&node.taken.picks);
             return if point.is_enabled(thread) { Choice::Run(thread) } else { Choice::CutOff };
         }
         let Some(last) = point.last() else {
@@ -279,21 +300,27 @@ impl Strategy for Dpor {
         if step == self.stack.len()
             && let Some(node) = self.stack.last()
         {
-            self.asleep.extend(node.sleep.iter().chain(&node.done).cloned());
+            self.asleep.extend(node.asleep().cloned());
         }
         self.asleep.retain(|sleeper| {
             sleeper.sleeps_through(&last.operation) && *point.operation(sleeper.thread) == sleeper.operation
         });
-        let is_asleep = |thread| self.asleep.iter().any(|sleeper| sleeper.thread == thread);
-        let awake = point.enabled().iter().filter(|&&thread| !is_asleep(thread));
-        awake.min().map_or(Choice::CutOff, |&thread| Choice::Run(thread))
+        let asleep = |thread| self.asleep.iter().find(|sleeper| sleeper.thread == thread);
+        let awake = |thread| asleep(thread).is_none_or(|sleeper| !sleeper.ends.is_empty());
+        let Some(thread) = point.enabled().iter().copied().filter(|&thread| awake(thread)).min() else {
+            return Choice::CutOff;
+        };
+        if let Some(picks) = asleep(thread).and_then(|sleeper| sleeper.ends.last()) {
+            self.planned.clone_from(picks);
+        }
+        Choice::Run(thread)
     }
 
     fn pick(&mut self, arity: u32) -> u32 {
         if let Some(rest) = &mut self.rest {
             return rest.pick(arity);
         }
-        let planned = self.stack.get(self.steps - 1).and_then(|node| node.taken.picks.get(self.picks));
+        let planned = self.planned.get(self.picks);
         self.picks += 1;
         planned.map_or(0, |&(value, _)| value.min(arity - 1))
     }
@@ -308,7 +335,7 @@ impl Strategy for Dpor {
         if let Some(first_new) = self.extend(run) {
             let ended = was_ended(run.verdict);
             if let (true, Some(node)) = (ended, self.stack.last_mut()) {
-                node.taken.ends = true;
+                node.taken.ends.push(node.taken.picks.clone());
             }
             let stack = &mut self.stack;
             Races::new(run, ended).find(first_new, |step, initials| stack[step].want_one_of(initials));

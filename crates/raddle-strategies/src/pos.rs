@@ -72,6 +72,11 @@ impl Pos {
         });
     }
 
+    /// Draws the priorities of the enabled events, of which none has one yet.
+    pub(crate) fn draw(&mut self, enabled: &[ThreadId]) {
+        enabled.iter().for_each(|&thread| self.priorities.set(thread, self.rng.bits()));
+    }
+
     /// Draws again the priorities of the enabled events that conflict with the next one of `thread`, which is about to
     /// be executed; the second half of a choice.
     #[inline(always)] // It is a third of a choice; calls would cost as much as the work.

@@ -5,12 +5,14 @@
 //! threads that are not asleep. After candidate `t`, the threads asleep and the candidates before `t` are
 //! asleep below, except for those whose next operation depends on `t`'s; so each partial order is exactly one
 //! path from the root. An operation that ends the run (a failed assertion, misuse) depends on everything, so
-//! a thread whose next operation is known to do that does not fall asleep; this becomes known when it is
-//! seen, and the estimates below are then discarded. A node keeps an estimate of the number of complete paths
-//! below it, and a candidate is chosen with probability proportional to its child's estimate. After a run the
-//! estimates along its path are updated: 1 for a complete run, 0 where every enabled thread was asleep, else
-//! the sum over the candidates, where an unknown one counts as the mean of its known siblings. The root's
-//! estimate is the number of partial orders of the program.
+//! a thread whose next operation is known to do that remains a candidate while it is asleep. A run that goes on
+//! after such a step, because the thread drew another number, repeats another run. What an operation does becomes
+//! known when it is seen; the estimates below are then discarded.
+//!
+//! A node keeps an estimate of the number of complete paths below it, and a candidate is chosen with probability
+//! proportional to its child's estimate. After a run the estimates along its path are updated: 1 for a complete
+//! run, 0 for a repeated one, else the sum over the candidates, where an unknown one counts as the mean of its
+//! known siblings. The root's estimate is the number of partial orders of the program.
 //!
 //! Until every partial order was seen, those already seen are avoided ([`Repeats::Avoided`]): a candidate's
 //! weight is its child's estimate less the number of partial orders seen below it on this path. So no time is
@@ -27,8 +29,6 @@
 //! commute. At a node for which there was no room POS chooses too, among the threads that are not
 //! asleep, and there is no estimate any more. A run in which every enabled thread is asleep is finished by
 //! POS, not cut off.
-//! Known fault: in 1 of 1,000 generated programs, one with a failing operation and a drawn number, the result depends
-//! on the seed: with some, 2 of 111 partial orders are neither counted nor sampled (`tools/exact.sh 1 20261119 287`).
 
 use crate::catalogue::{Build, Capabilities, Entry, Family, parameter};
 use crate::dpor::was_ended;
@@ -115,6 +115,9 @@ pub struct Upo {
     expected: u32,
     /// This run: true if it left what can be tracked.
     lost: bool,
+    /// This run: true if POS keeps priorities. They are drawn at the first node without estimates; earlier ones would be
+    /// just as random.
+    has_priorities: bool,
     /// This run: see [`Upo::is_covering`].
     covering: bool,
     /// True if a node has threads that end the run.
@@ -143,6 +146,7 @@ impl Upo {
             path: ROOT,
             expected: NONE,
             lost: false,
+            has_priorities: false,
             covering: false,
             has_ends: false,
             weights: Vec::new(),
@@ -202,18 +206,6 @@ impl Upo {
         self.index[slot] = node;
     }
 
-    /// Returns the sum of the known children's estimates, the number of known children, and the estimate of
-    /// an unknown one.
-    fn known(&self, node: &Node) -> (f64, u32, f64) {
-        let children = &self.children[node.first as usize..][..node.count as usize];
-        let (mut sum, mut known) = (0.0, 0);
-        for &child in children.iter().filter(|&&child| child != NONE) {
-            sum += self.nodes[child as usize].estimate;
-            known += 1;
-        }
-        (sum, known, estimate_of_unknown(sum, known))
-    }
-
     /// Draws one of a node's children with probability proportional to their estimates, or to the part of
     /// these that was not seen; `None` if all are known to lead nowhere. `label` returns the label of a child
     /// in the path.
@@ -261,37 +253,37 @@ impl Upo {
 
     /// Counts a complete path along all its prefixes, if it is new.
     fn note_seen(&mut self, visited: &[Visited]) {
-        let whole = visited.iter().fold(ROOT, |path, visited| path_key(path, visited.label));
+        let whole = visited.last().map_or(ROOT, |visited| visited.path);
         if self.seen.of(whole) > 0 || self.seen.distinct() >= 4 * self.limit {
             return;
         }
-        let mut path = ROOT;
-        self.seen.count(path);
+        self.seen.count(ROOT);
         for visited in visited {
-            path = path_key(path, visited.label);
-            self.seen.count(path);
+            self.seen.count(visited.path);
         }
     }
 
     /// Reads the path of a run. If its last event ended it, that is recorded first, and the estimates below
     /// are discarded.
     fn read<'a>(&mut self, run: &RunSummary<'a>) -> Option<Path<'a>> {
-        let path = upo_path::read(run, &self.names, |key| self.ends(key))?;
-        let Some(last) = path.steps.last().filter(|_| path.leaf.complete && was_ended(run.verdict)) else {
+        let ended = was_ended(run.verdict);
+        let path = upo_path::read(run, &self.names, ended, |key| self.ends(key))?;
+        let Some(last) = path.steps.last().filter(|_| path.leaf.complete && ended) else {
             return Some(path);
         };
-        if self.ends(last.key) >> last.chosen & 1 == 0 {
-            // The root first, as always.
-            let root = &path.steps[0];
-            self.insert(root.key, root.count);
-            if let Some(node) = self.insert(last.key, last.count) {
-                let entry = &mut self.nodes[node as usize];
-                entry.ends |= 1 << last.chosen;
-                self.has_ends = true;
-                self.children[entry.first as usize..][..entry.count as usize].fill(NONE);
-            }
+        if self.ends(last.key) >> last.chosen & 1 == 1 {
+            return Some(path);
         }
-        Some(path)
+        // The root first, as always.
+        let root = &path.steps[0];
+        self.insert(root.key, root.count);
+        if let Some(node) = self.insert(last.key, last.count) {
+            let entry = &mut self.nodes[node as usize];
+            entry.ends |= 1 << last.chosen;
+            self.has_ends = true;
+            self.children[entry.first as usize..][..entry.count as usize].fill(NONE);
+        }
+        upo_path::read(run, &self.names, ended, |key| self.ends(key))
     }
 
     /// Returns the threads that were seen to end the run at the node of `key`.
@@ -319,6 +311,15 @@ impl Upo {
         }
     }
 
+    /// Returns the enabled thread of highest priority.
+    fn winner(&mut self, point: &Point<'_>) -> ThreadId {
+        if !self.has_priorities {
+            self.has_priorities = true;
+            self.pos.draw(point.enabled());
+        }
+        self.pos.winner()
+    }
+
     /// Chooses a thread by the estimates.
     fn tracked(&mut self, point: &Point<'_>) -> Option<ThreadId> {
         self.welcome(point);
@@ -343,8 +344,9 @@ impl Upo {
             NONE => {
                 self.expected = NONE;
                 self.path = 0;
-                let winner = self.pos.winner();
-                if candidates >> number(&winner) & 1 == 1 {
+                let winner = self.winner(point);
+                let number = self.numbers[winner.index()].expect("a run that is tracked knows its threads");
+                if candidates >> number & 1 == 1 {
                     winner
                 } else {
                     let drawn = self.pos.rng().below(u64::from(candidates.count_ones())) as u32;
@@ -384,11 +386,11 @@ fn nth(mask: Mask, index: u32) -> u32 {
     (0..index).fold(mask, |rest, _| rest & (rest - 1)).trailing_zeros()
 }
 
-/// A node on the path of a run: the chosen child, and its label in the path.
+/// A node on the path of a run, the chosen child, and the hash of the path to that child.
 struct Visited {
     node: u32,
     slot: u32,
-    label: u32,
+    path: u64,
 }
 
 /// The hash of the empty path.
@@ -400,12 +402,6 @@ fn path_key(path: u64, label: u32) -> u64 {
     mix(path.wrapping_add((u64::from(label) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)))
 }
 
-/// Returns the key of the node at which a number is picked, after the child in `slot` of the node with `key`
-/// was chosen.
-fn pick_key(key: u64, slot: u32) -> u64 {
-    mix(key ^ mix(u64::from(slot) + 0x5069_636b))
-}
-
 impl Strategy for Upo {
     fn begin(&mut self, rng: Rng) -> Plan {
         self.pos.begin(rng);
@@ -415,18 +411,26 @@ impl Strategy for Upo {
         self.path = ROOT;
         self.expected = NONE;
         self.lost = self.is_untracked();
+        self.has_priorities = self.lost;
         self.covering = self.is_covering();
         Plan::Run
     }
 
     fn choose(&mut self, point: &Point<'_>) -> Choice {
-        self.pos.update(point);
-        let thread = if self.lost { None } else { self.tracked(point) };
-        if thread.is_none() {
-            self.lost = true;
+        if self.has_priorities {
+            self.pos.update(point);
         }
-        let thread = thread.unwrap_or_else(|| self.pos.winner());
-        self.pos.reset_conflicting(point, thread);
+        let thread = if self.lost { None } else { self.tracked(point) };
+        let thread = match thread {
+            Some(thread) => thread,
+            None => {
+                self.lost = true;
+                self.winner(point)
+            }
+        };
+        if self.has_priorities {
+            self.pos.reset_conflicting(point, thread);
+        }
         Choice::Run(thread)
     }
 
@@ -439,7 +443,7 @@ impl Strategy for Upo {
                 return value;
             }
         }
-        self.expected = NONE;
+        (self.expected, self.path) = (NONE, 0);
         self.pos.rng().below(u64::from(arity)) as u32
     }
 
@@ -461,20 +465,23 @@ impl Strategy for Upo {
             Verdict::CutOff | Verdict::Inconclusive { .. } => None,
             Verdict::Passed | Verdict::Failed { .. } => Some(path.leaf),
         };
+        let mut prefix = ROOT;
         'down: for step in &path.steps {
             let Some(node) = self.insert(step.key, step.count) else {
                 leaf = None;
                 break;
             };
-            visited.push(Visited { node, slot: step.slot, label: step.chosen });
-            let mut key = pick_key(step.key, step.slot);
+            prefix = path_key(prefix, step.chosen);
+            visited.push(Visited { node, slot: step.slot, path: prefix });
+            let mut key = step.pick_key;
             for pick in &path.picks[step.picks.clone()] {
                 let Some(node) = self.insert(key, pick.arity) else {
                     leaf = None;
                     break 'down;
                 };
-                visited.push(Visited { node, slot: pick.value, label: pick.value });
-                key = pick_key(key, pick.value);
+                prefix = path_key(prefix, pick.value);
+                visited.push(Visited { node, slot: pick.value, path: prefix });
+                key = upo_path::pick_key(key, 0, pick.value);
             }
         }
         let end = leaf.and_then(|leaf| self.insert(leaf.key, 0).map(|node| (node, leaf.complete)));
@@ -486,12 +493,18 @@ impl Strategy for Upo {
         }
         let mut below = end.map(|(node, _)| node);
         for Visited { node, slot, .. } in visited.into_iter().rev() {
-            let entry = self.nodes[node as usize].clone();
-            if let (Some(child), true) = (below, slot < entry.count) {
-                self.children[entry.first as usize + slot as usize] = child;
+            let (first, count) = (self.nodes[node as usize].first as usize, self.nodes[node as usize].count);
+            let children = &mut self.children[first..][..count as usize];
+            if let (Some(child), true) = (below, slot < count) {
+                children[slot as usize] = child;
             }
-            let (sum, known, unknown) = self.known(&entry);
-            self.nodes[node as usize].estimate = sum + f64::from(entry.count - known) * unknown;
+            let (mut sum, mut known) = (0.0, 0);
+            for &child in children.iter().filter(|&&child| child != NONE) {
+                sum += self.nodes[child as usize].estimate;
+                known += 1;
+            }
+            let unknown = f64::from(count - known) * estimate_of_unknown(sum, known);
+            self.nodes[node as usize].estimate = sum + unknown;
             below = Some(node);
         }
     }

@@ -5,7 +5,9 @@ use raddle_model::{Kind, Reads, ThreadId, Verdict, dependent};
 use raddle_strategies::build;
 use raddle_strategies::dpor::Dpor;
 use raddle_strategies::upo::{Repeats, Upo};
-use raddle_testkit::{Act, Script, affordable, is_thorough, locked, mixed_of, spawning, straight};
+use raddle_testkit::{
+    Act, Script, affordable, affordable_searches, is_thorough, locked, mixed_of, spawning, straight,
+};
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
@@ -15,9 +17,19 @@ const MOST: usize = 40;
 
 /// Returns the fingerprints of the complete runs among the first `runs`; stops once `enough` are known.
 fn orders(program: &mut Script, strategy: &mut dyn Strategy, runs: u64, enough: usize) -> BTreeSet<u64> {
+    orders_of(program, strategy, 1, runs, enough)
+}
+
+fn orders_of(
+    program: &mut Script,
+    strategy: &mut dyn Strategy,
+    seed: u64,
+    runs: u64,
+    enough: usize,
+) -> BTreeSet<u64> {
     let mut engine = Engine::new(Default::default());
     let mut found = BTreeSet::new();
-    explore(&mut engine, program, strategy, (1, 0, runs), |_, run| {
+    explore(&mut engine, program, strategy, (seed, 0, runs), |_, run| {
         if !matches!(run.verdict, Verdict::CutOff) {
             found.insert(run.fingerprint);
         }
@@ -56,6 +68,18 @@ fn by_hand() -> Vec<Script> {
     ]
 }
 
+/// Returns the smallest program with a number drawn beside a failing operation, and larger ones.
+fn drawn() -> Vec<Script> {
+    let (memory, fails) = (|| Script::new().object(Resource::Memory).mutex(), Act::On(Kind::Unlock, 1));
+    let draws = Act::Bare(Kind::Choose, 2);
+    vec![
+        memory().thread(&[fails]).thread(&[draws]),
+        memory().thread(&[Act::W(0), fails]).thread(&[draws, Act::W(0)]),
+        memory().thread(&[fails]).thread(&[draws, Act::R(0), draws]).thread(&[Act::W(0)]),
+        memory().thread(&[Act::R(0), fails]).thread(&[Act::W(0)]).thread(&[draws, Act::W(0)]),
+    ]
+}
+
 /// Returns small generated programs without time, whose passing is not a step of a thread.
 fn generated() -> Vec<Script> {
     let mut all = by_hand();
@@ -91,7 +115,8 @@ fn rapos_reaches_every_partial_order() {
 }
 
 /// Generates a program over two memory objects and a mutex in which some runs end early: one thread exits the
-/// program, releases a lock that it may not hold, or destroys the mutex while another one may hold it.
+/// program, releases a lock that it may not hold, or destroys the mutex while another one may hold it. In half of the
+/// programs another thread draws a number.
 fn cut_short(rng: &mut Rng) -> Script {
     let turn = [Act::On(Kind::Lock, 2), Act::On(Kind::Unlock, 2)];
     let ending = match rng.below(3) {
@@ -106,6 +131,10 @@ fn cut_short(rng: &mut Rng) -> Script {
         threads[0].splice(at..at, turn.into_iter().take(1 + rng.below(2) as usize));
     }
     threads[1].extend(turn);
+    if rng.below(2) == 0 {
+        let at = rng.below(threads[2].len() as u64 + 1) as usize;
+        threads[2].insert(at, Act::Bare(Kind::Choose, 2));
+    }
     let memory = Script::new().object(Resource::Memory).object(Resource::Memory).mutex();
     threads.iter().fold(memory, |script, acts| script.thread(acts))
 }
@@ -139,6 +168,20 @@ fn upo_counts_what_dpor_enumerates() {
         let (space, text) = (upo.space(), format!("program {number}: {program:?}"));
         assert!(!is_thorough() || found == expected, "seen {found} of {expected} in {text}");
         assert!(!is_thorough() || space == Some(expected as f64), "{space:?}, not {expected} in {text}");
+    }
+}
+
+#[test]
+fn upo_counts_numbers_drawn_beside_a_failure_with_any_seed() {
+    for (number, mut program) in drawn().into_iter().enumerate() {
+        let expected = orders(&mut program, &mut Dpor::new(), u64::MAX, 300).len();
+        for seed in 0..affordable_searches(40) {
+            let mut upo = Upo::new(1_000_000, Repeats::Avoided);
+            let runs = 100 + 20 * expected as u64;
+            let found = orders_of(&mut program, &mut upo, seed, runs, usize::MAX).len();
+            assert_eq!(found, expected, "program {number}, seed {seed}");
+            assert_eq!(upo.space(), Some(expected as f64), "program {number}, seed {seed}");
+        }
     }
 }
 

@@ -33,7 +33,7 @@ pub struct Check {
 /// Number of runs of each sampled strategy.
 const RUNS: u64 = 3_000;
 /// Number of runs of RAPOS before an unseen partial order counts as unreachable.
-const MOST_RUNS: u64 = 300_000;
+const MOST_RUNS: u64 = 30_000_000;
 /// The size of the programs.
 const SIZE: Size = Size { nodes: 3_000, schedules: 20_000, orders: 2..=120 };
 /// The largest number of orders of priorities.
@@ -331,7 +331,7 @@ fn compare_rapos(raddle: &Path, file: &Path, graph: &Graph, findings: &mut Findi
             });
             return Ok(());
         }
-        runs = MOST_RUNS;
+        runs = 100 * runs;
     }
 }
 

@@ -75,7 +75,11 @@ pub fn program(random: &mut Random) -> Program {
         },
     };
     // Few kinds of statements in one program, so that threads meet.
-    let kinds: Vec<usize> = (0..1 + random.below(3)).map(|_| random.below(KINDS)).collect();
+    let mut kinds: Vec<usize> = (0..1 + random.below(3)).map(|_| random.below(KINDS)).collect();
+    if random.once_in(4) {
+        // Numbers drawn beside steps that may end the run.
+        kinds.extend([DRAWS, 3 + random.below(4)]);
+    }
     for _ in 0..threads {
         let mut block = Vec::new();
         for _ in 0..1 + random.below(2) {
@@ -95,6 +99,8 @@ pub fn program(random: &mut Random) -> Program {
 
 /// Number of kinds of fragments.
 const KINDS: usize = 14;
+/// The kind of fragment that draws a number.
+const DRAWS: usize = 12;
 
 fn fragment(random: &mut Random, objects: &Objects, kind: usize, block: &mut Vec<Statement>) {
     let variables = objects.variables;
@@ -174,9 +180,18 @@ fn fragment(random: &mut Random, objects: &Objects, kind: usize, block: &mut Vec
             memory(random, variables, &mut body);
             block.push(Statement::Once(0, body));
         }
-        12 => {
-            block.push(Statement::Choose(t, 2));
-            block.push(Statement::Set(x, Value::Sum(t, 0)));
+        DRAWS => {
+            block.push(Statement::Choose(t, 2 + random.below(2) as i64));
+            let drawn = Condition { place: Place::Local(t), equal: random.once_in(2), value: 1 };
+            match random.below(4) {
+                // Ends the run in the step that draws the number, or in the one after it.
+                0 => block.push(Statement::Assert(drawn)),
+                1 => {
+                    let then = if random.once_in(2) { Statement::Exit } else { Statement::Unlock(0) };
+                    block.push(Statement::If(drawn, vec![then], Vec::new()));
+                }
+                _ => block.push(Statement::Set(x, Value::Sum(t, 0))),
+            }
         }
         _ => match random.once_in(4) {
             true => block.push(Statement::Exit),
