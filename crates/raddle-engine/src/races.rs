@@ -269,6 +269,14 @@ impl Engine {
         self.races.suspected = None;
     }
 
+    /// Forgets the accesses to `object`, memory that its sole owner has moved since: they happen before all later ones.
+    #[cold]
+    pub fn forget_accesses(&mut self, object: ObjectId) {
+        if let Some(shadow) = self.races.objects.get_mut(object.index()) {
+            shadow.history.clear();
+        }
+    }
+
     /// Records that the latest compare-and-exchange of `thread` wrote nothing because it found another value.
     /// Must be called before `thread` announces its next operation.
     #[inline]

@@ -69,7 +69,8 @@
 //! `raddle::sync::Arc` and `Weak` are those of std, so that `Arc<dyn Trait>` works; their counts are not
 //! operations. Bugs that depend on which thread drops or upgrades first are found only if the start of a
 //! thread decides; `dpor` regards two starts as independent, so its "no schedule is left" does not cover them.
-//! A cell that is accessed through `Arc::get_mut` or `try_unwrap` may be reported as a race. The counts of
+//! A cell that is accessed with a method that takes `&self` through `Arc::get_mut` or `make_mut` may be reported as a
+//! race. The counts of
 //! `raddle::loom::sync::Arc` are operations. Clippy finds such types in code that a check
 //! runs, with this in `clippy.toml`:
 //!

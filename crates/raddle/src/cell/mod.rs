@@ -36,8 +36,9 @@
 //!
 //! Three orderings of std are not modeled. The count of an [`Arc`](crate::sync::Arc) is std's own. If its
 //! last owner accesses cells while dropping the value, a race that only the count could prevent is not
-//! reported; this is recognized by function names on the stack, so it does not work in a stripped binary. If
-//! the last owner was found by `Arc::try_unwrap` or similar, use [`UnsafeCell::get_mut`], which is not an
+//! reported; this is recognized by function names on the stack, so it does not work in a stripped binary. Accesses
+//! before a cell was moved, as by `Arc::try_unwrap` and `into_inner`, happen before those after it. If the last owner
+//! was found by `Arc::get_mut` or `make_mut`, which move nothing, use [`UnsafeCell::get_mut`], which is not an
 //! operation, or Loom's [`Arc`](crate::loom::sync::Arc), whose count is modeled. Notifying a
 //! [`Condvar`](crate::sync::Condvar) orders nothing; its mutex does. Two readers of an
 //! [`RwLock`](crate::sync::RwLock) are not ordered.
@@ -50,15 +51,43 @@ pub use shared::UnsafeCell;
 
 use crate::runtime::{self, Object, Runtime};
 use raddle_engine::{Reply, Resource};
-use raddle_model::{Access, Kind, MemoryOrder, Operation};
+use raddle_model::{Access, Kind, MemoryOrder, ObjectId, Operation};
 use std::panic::Location;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Executes a plain access to `object`.
+/// Plain memory that may be moved.
+#[derive(Debug)]
+pub(crate) struct Memory {
+    object: Object,
+    /// Its address at the latest access; 0 before the first one.
+    at: AtomicUsize,
+}
+
+impl Memory {
+    #[track_caller]
+    pub(crate) const fn new() -> Memory {
+        Memory { object: Object::new(), at: AtomicUsize::new(0) }
+    }
+
+    /// Returns its number in this run. Only its sole owner can move it, so if it was moved, the earlier accesses happened
+    /// before.
+    fn id(&self, runtime: &mut Runtime) -> ObjectId {
+        let id = self.object.id(runtime, |_| Resource::Memory);
+        let here = std::ptr::from_ref(self).addr();
+        if self.at.load(Ordering::Relaxed) != here {
+            self.at.store(here, Ordering::Relaxed);
+            runtime.engine.forget_accesses(id);
+        }
+        id
+    }
+}
+
+/// Executes a plain access to `memory`.
 #[track_caller]
-pub(crate) fn step(object: &Object, access: Access, location: &'static Location<'static>) {
+pub(crate) fn step(memory: &Memory, access: Access, location: &'static Location<'static>) {
     let kind = if access == Access::Read { Kind::Read } else { Kind::Write };
     step_plain(|runtime| {
-        let object = object.id(runtime, |_| Resource::Memory);
+        let object = memory.id(runtime);
         Operation::new(kind, runtime.location(location)).on(object, access).ordered(MemoryOrder::Plain)
     });
 }

@@ -1,7 +1,6 @@
 //! `Cell`.
 
-use crate::runtime::Object;
-use raddle_engine::Resource;
+use super::Memory;
 use raddle_model::{Access, Kind, MemoryOrder, Operation};
 use std::fmt;
 use std::panic::Location;
@@ -9,7 +8,7 @@ use std::panic::Location;
 /// Memory that is copied in and out, as in std. Threads cannot share it, unless it is part of a type that is
 /// declared `Sync`; then each method is one plain access, and accesses of different threads may race.
 pub struct Cell<T: ?Sized> {
-    object: Object,
+    memory: Memory,
     value: std::cell::Cell<T>,
 }
 
@@ -17,20 +16,20 @@ impl<T> Cell<T> {
     /// Creates a cell with an initial value.
     #[track_caller]
     pub const fn new(value: T) -> Cell<T> {
-        Cell { object: Object::new(), value: std::cell::Cell::new(value) }
+        Cell { memory: Memory::new(), value: std::cell::Cell::new(value) }
     }
 
     /// Writes the value.
     #[track_caller]
     pub fn set(&self, value: T) {
-        super::step(&self.object, Access::Write, Location::caller());
+        super::step(&self.memory, Access::Write, Location::caller());
         self.value.set(value);
     }
 
     /// Writes the value and returns the previous one.
     #[track_caller]
     pub fn replace(&self, value: T) -> T {
-        super::step(&self.object, Access::Write, Location::caller());
+        super::step(&self.memory, Access::Write, Location::caller());
         self.value.replace(value)
     }
 
@@ -39,8 +38,7 @@ impl<T> Cell<T> {
     pub fn swap(&self, other: &Cell<T>) {
         let location = Location::caller();
         super::step_plain(|runtime| {
-            let mine = self.object.id(runtime, |_| Resource::Memory);
-            let theirs = other.object.id(runtime, |_| Resource::Memory);
+            let (mine, theirs) = (self.memory.id(runtime), other.memory.id(runtime));
             let operation = Operation::new(Kind::ReadModifyWrite, runtime.location(location));
             let operation = operation.on(mine, Access::Write).ordered(MemoryOrder::Plain);
             if mine == theirs { operation } else { operation.on(theirs, Access::Write) }
@@ -58,7 +56,7 @@ impl<T: Copy> Cell<T> {
     /// Reads the value.
     #[track_caller]
     pub fn get(&self) -> T {
-        super::step(&self.object, Access::Read, Location::caller());
+        super::step(&self.memory, Access::Read, Location::caller());
         self.value.get()
     }
 

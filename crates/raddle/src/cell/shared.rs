@@ -1,6 +1,7 @@
 //! `UnsafeCell`, with accesses visible to the checker.
 
-use crate::runtime::{self, Object};
+use super::Memory;
+use crate::runtime;
 use raddle_model::Access;
 use std::fmt;
 use std::panic::Location;
@@ -15,7 +16,7 @@ use std::panic::Location;
 /// Loom's `get` and `get_mut`, which return guards, would hide std's methods of these names and are not
 /// provided; `with` and `with_mut` do the same.
 pub struct UnsafeCell<T: ?Sized> {
-    object: Object,
+    memory: Memory,
     value: std::cell::UnsafeCell<T>,
 }
 
@@ -23,7 +24,7 @@ impl<T> UnsafeCell<T> {
     /// Creates a cell with an initial value.
     #[track_caller]
     pub const fn new(value: T) -> UnsafeCell<T> {
-        UnsafeCell { object: Object::new(), value: std::cell::UnsafeCell::new(value) }
+        UnsafeCell { memory: Memory::new(), value: std::cell::UnsafeCell::new(value) }
     }
 
     /// Returns the value; not an operation.
@@ -54,12 +55,12 @@ impl<T: ?Sized> UnsafeCell<T> {
     }
 
     fn during<R>(&self, access: Access, location: &'static Location<'static>, f: impl FnOnce() -> R) -> R {
-        super::step(&self.object, access, location);
+        super::step(&self.memory, access, location);
         let before = runtime::steps();
         let result = f();
         // If no thread took a step, the end of the access coincides with its beginning.
         if runtime::steps() != before {
-            super::step(&self.object, access, location);
+            super::step(&self.memory, access, location);
         }
         result
     }

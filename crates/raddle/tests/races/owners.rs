@@ -97,3 +97,34 @@ fn the_drop_of_an_arc_under_control_may_race() {
     assert_races(|| read_before_drop(|resets| drop(loom::sync::Arc::new(resets))));
     assert_races(|| read_before_drop(drop));
 }
+
+/// Reads in a second thread, and writes in the first one if `unwrap` finds that the second is done with the value.
+fn written_by_the_last(unwrap: fn(Arc<Plain>) -> Option<Plain>) {
+    let first = Arc::new(Plain::default());
+    let second = Arc::clone(&first);
+    let thread = thread::spawn(move || _ = second.get());
+    _ = first.get();
+    if let Some(plain) = unwrap(first) {
+        plain.set(1);
+    }
+    thread.join().unwrap();
+}
+
+#[test]
+fn an_access_after_the_value_was_taken_out_of_an_arc_is_no_race() {
+    assert_ordered(|| written_by_the_last(|owner| Arc::try_unwrap(owner).ok()));
+    assert_ordered(|| written_by_the_last(Arc::into_inner));
+}
+
+#[test]
+fn memory_may_race_after_it_was_moved() {
+    assert_races(|| {
+        let plain = Plain::default();
+        plain.set(1);
+        let moved = Arc::new(plain);
+        let second = Arc::clone(&moved);
+        let thread = thread::spawn(move || second.set(2));
+        moved.set(3);
+        thread.join().unwrap();
+    });
+}

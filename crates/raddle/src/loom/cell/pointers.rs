@@ -1,6 +1,7 @@
 //! Accesses to a cell that last as long as a pointer.
 
-use crate::runtime::{self, Object};
+use crate::cell::Memory;
+use crate::runtime;
 use raddle_model::Access;
 use std::panic::Location;
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use std::sync::atomic::{AtomicIsize, Ordering};
 /// The state that a cell and its pointers share. Only one OS thread accesses it during a run.
 #[derive(Debug)]
 pub(super) struct State {
-    object: Object,
+    memory: Memory,
     /// The number of open reads, or -1 for a write.
     open: AtomicIsize,
 }
@@ -17,7 +18,7 @@ pub(super) struct State {
 impl State {
     #[track_caller]
     pub(super) const fn new() -> State {
-        State { object: Object::new(), open: AtomicIsize::new(0) }
+        State { memory: Memory::new(), open: AtomicIsize::new(0) }
     }
 }
 
@@ -35,7 +36,7 @@ impl Open {
     #[track_caller]
     fn new(state: &Arc<State>, access: Access) -> Open {
         let location = Location::caller();
-        crate::cell::step(&state.object, access, location);
+        crate::cell::step(&state.memory, access, location);
         let open = state.open.load(Ordering::Relaxed);
         let (allowed, change) = if access == Access::Read { (open >= 0, 1) } else { (open == 0, -1) };
         if !runtime::is_closing() {
@@ -51,7 +52,7 @@ impl Drop for Open {
     fn drop(&mut self) {
         // If no thread took a step, the end of the access coincides with its beginning.
         if runtime::epoch().is_some() && !runtime::panicking() && runtime::steps() != self.begun {
-            crate::cell::step(&self.state.object, self.access, self.location);
+            crate::cell::step(&self.state.memory, self.access, self.location);
         }
         let change = if self.access == Access::Read { -1 } else { 1 };
         let open = self.state.open.load(Ordering::Relaxed);
