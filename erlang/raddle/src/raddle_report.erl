@@ -70,6 +70,7 @@ object({{persistent, Key}, _}) -> ["persistent term ", term(Key)];
 object({{environment, App, Key}, _}) -> io_lib:format("environment ~tw of ~tw", [Key, App]);
 object({roll, Node, What}) -> io_lib:format("~tw of ~ts", [What, Node]);
 object({watchers, Pid}) -> io_lib:format("watchers of ~w", [raddle_info:number(Pid)]);
+object({link, Pid, Other}) -> io_lib:format("link of ~w and ~w", [raddle_info:number(Pid), raddle_info:number(Other)]);
 object({unique, monotonic}) -> "unique integers";
 object({Module, Reference, Index}) when is_reference(Reference) -> io_lib:format("~tw ~w at ~w", [Module, erlang:phash2(Reference, 1000), Index]);
 object({service, Node, Service}) -> io_lib:format("~tw of ~ts", [Service, Node]);

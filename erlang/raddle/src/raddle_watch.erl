@@ -13,6 +13,11 @@
 order(#me{searches = false}, _) -> ?NONE;
 order(Me, Pid) -> ?WRITES(raddle_table:object(Me, {watchers, Pid})).
 
+%% The link between the running process and another one, which either of them can create or remove. Only a
+%% search needs this object.
+between(#me{searches = false}, _, _) -> ?NONE;
+between(#me{pid = Pid} = Me, Other, Touch) -> Touch(raddle_table:object(Me, {link, min(Pid, Other), max(Pid, Other)})).
+
 link_both(_, Pid, Pid) -> ok;
 link_both(Table, Pid, Other) -> add(Table, {links, Pid}, Other), add(Table, {links, Other}, Pid).
 
@@ -25,7 +30,7 @@ add(Table, Key, Entry) ->
 link(To, Location) when is_pid(To) ->
     #me{table = Table, pid = Pid, node = Node} = Me = raddle_turn:me(),
     case {erlang:node(To), raddle_table:objects(Table, To)} of
-        {Node, {_, Life}} -> raddle_turn:step(Me, ?READ, Location, ?READS(Life), order(Me, To));
+        {Node, {_, Life}} -> raddle_turn:step(Me, ?READ, Location, ?READS(Life), order(Me, To), between(Me, To, fun(Link) -> ?READS(Link) end));
         _ ->
             {Kind, First, Second} = raddle_signal:address(Me, Node, To),
             raddle_turn:step(Me, Kind, Location, First, Second)
@@ -58,7 +63,7 @@ unlink(To, Location) when is_pid(To) ->
     #me{table = Table, pid = Pid, node = Node, life = Life} = Me = raddle_turn:me(),
     case erlang:node(To) of
         Node ->
-            raddle_turn:step(Me, ?READ, Location, ?READS(Life), life(Table, To)),
+            raddle_turn:step(Me, ?READ, Location, ?READS(Life), life(Table, To), between(Me, To, fun(Link) -> ?WRITES(Link) end)),
             remove(Table, {links, To}, Pid);
         _ ->
             {Kind, First, _} = raddle_signal:address(Me, Node, To),

@@ -34,6 +34,15 @@ a_message_that_is_there_might_have_come_too_late_case() ->
              receive Seen -> Seen end
          end, [m, none]).
 
+a_link_that_one_end_creates_and_the_other_removes_case() ->
+    same(fun() ->
+             Main = self(),
+             process_flag(trap_exit, true),
+             P = spawn(fun() -> link(Main), receive after 5 -> exit(linked) end end),
+             unlink(P),
+             receive {'EXIT', P, Why} -> Why after 50 -> unlinked end
+         end, [linked, unlinked]).
+
 a_named_table_that_another_process_makes_again_case() ->
     same(fun() ->
              S = self(),
