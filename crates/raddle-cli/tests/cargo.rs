@@ -492,7 +492,9 @@ fn results(output: &Output) -> Vec<Value> {
     let lines = printed.lines().map(|line| serde_json::from_str(line).expect("a line is JSON"));
     let plain = lines.map(|mut line: Value| {
         let fields = line.as_object_mut().expect("a result is an object");
-        ["seconds", "failure_file", "replay"].map(|name| fields.remove(name));
+        for name in ["seconds", "failure_file", "replay"] {
+            fields.remove(name);
+        }
         line
     });
     plain.collect()
@@ -501,7 +503,20 @@ fn results(output: &Output) -> Vec<Value> {
 #[test]
 fn merged_shards_have_the_results_of_one_process() {
     let folder = copy("shards");
-    let words = ["test", "--offline", "--json", "--lib", "--strategy", "pos", "--runs", "40", "tests::", "--", "--skip", "both"];
+    let words = [
+        "test",
+        "--offline",
+        "--json",
+        "--lib",
+        "--strategy",
+        "pos",
+        "--runs",
+        "40",
+        "tests::",
+        "--",
+        "--skip",
+        "both",
+    ];
     let whole = cargo_raddle(&folder, &words);
     for shard in ["1/2", "2/2"] {
         let part = cargo_raddle(&folder, &[&words[..1], &["--shard", shard], &words[1..]].concat());
