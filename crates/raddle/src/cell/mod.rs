@@ -38,8 +38,8 @@
 //! last owner accesses cells while dropping the value, a race that only the count could prevent is not
 //! reported; this is recognized by function names on the stack, so it does not work in a stripped binary. Accesses
 //! before a cell was moved, as by `Arc::try_unwrap` and `into_inner`, count as ordered before those after it; a race with
-//! the move itself is not found. If the last owner was found by `Arc::get_mut` or `make_mut`, which move nothing, use [`UnsafeCell::get_mut`], which is not an
-//! operation, or Loom's [`Arc`](crate::loom::sync::Arc), whose count is modeled. Notifying a
+//! the move itself is not found. If the last owner was found by `Arc::get_mut` or `make_mut`, which move nothing, use
+//! [`UnsafeCell::get_mut`], which is not an operation, or Loom's [`Arc`](crate::loom::sync::Arc), whose count is modeled. Notifying a
 //! [`Condvar`](crate::sync::Condvar) orders nothing; its mutex does. Two readers of an
 //! [`RwLock`](crate::sync::RwLock) are not ordered.
 
