@@ -21,9 +21,55 @@ LONG = ["--strategy", "pos", "--runs", "12000", "--keep-going"]
 PATIENCE = 120
 
 
-def fleet(raddle: Path, folder: Path, address: str, options: list[str]) -> subprocess.Popen[str]:
+MANIFEST = """
+[package]
+name = "suite"
+version = "0.1.0"
+edition = "2024"
+[workspace]
+"""
+
+TESTS = """
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+
+    fn count() -> u32 {
+        let counter = Arc::new(AtomicU32::new(0));
+        let threads = [(); 2].map(|()| {
+            let counter = Arc::clone(&counter);
+            std::thread::spawn(move || counter.store(counter.load(SeqCst) + 1, SeqCst))
+        });
+        threads.map(|thread| thread.join().unwrap());
+        counter.load(SeqCst)
+    }
+
+    #[test]
+    fn any() { assert!(count() > 0); }
+    #[test]
+    #[ignore]
+    fn ignored() {}
+    #[test]
+    fn lost() { assert_eq!(count(), 2); }
+    #[test]
+    fn single() {}
+}
+"""
+
+
+def results(text: str) -> list[dict[str, object]]:
+    """Return the results of tests without what depends on time and folders."""
+    tests = [json.loads(line) for line in text.splitlines()]
+    return [
+        {key: value for key, value in test.items() if key not in ("seconds", "failure_file", "replay")}
+        for test in tests
+    ]
+
+
+def fleet(raddle: Path, folder: Path, address: str, options: list[str], what: str = "run") -> subprocess.Popen[str]:
     """Start `raddle-fleet` for a program."""
-    start = [sys.executable, "-m", "raddle_fleet", "run"]
+    start = [sys.executable, "-m", "raddle_fleet", what]
     words = [
         *start,
         "--raddle",
@@ -105,6 +151,19 @@ def test_strategies_that_learn_give_the_same_report_again(
     ]
     assert reports[0] == reports[1]
     assert json.loads(reports[0][0])["runs"] == 600
+
+
+def test_the_tests_of_a_crate_have_the_results_of_one_process(two: Two, raddle: Path, tmp_path: Path) -> None:
+    """Each test is a unit."""
+    (tmp_path / "src").mkdir()
+    (tmp_path / "Cargo.toml").write_text(MANIFEST)
+    (tmp_path / "src/lib.rs").write_text(TESTS)
+    options = ["--offline", "--json", "--runs", "60", "--strategy", "pos"]
+    text, status = finished(fleet(raddle, tmp_path, two.address, ["--record", ".", *options], "test"))
+    words = [str(raddle), "cargo", "test", *options]
+    alone = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (results(text), status) == (results(alone.stdout), alone.returncode)
+    assert [test.get("status") for test in results(text)] == ["passed", "ignored", "failed", "not-concurrent", None]
 
 
 def test_a_killed_worker_loses_nothing(two: Two, raddle: Path, program: Path, tmp_path: Path) -> None:

@@ -86,7 +86,14 @@ trusted.
 Exit status: 0 at the end of the input, 2 if it cannot be read.")]
     Worker,
     /// Search on the machines of a Ray cluster; needs the Python package in the folder `fleet`
-    #[command(disable_help_flag = true)]
+    #[command(after_help = "\
+Examples:
+  raddle fleet run --strategy pos --runs 1e7 --address auto -- ./program
+  raddle fleet test --address auto                  the tests of a Rust crate
+  raddle-fleet --help                               all options
+
+`raddle fleet` starts raddle-fleet, which `pip install ./fleet` installs in a copy of the repository. The report is that of
+one process. Ctrl-C prints the report of the runs so far, and --resume continues.")]
     Fleet {
         /// Arguments of `raddle-fleet`
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
