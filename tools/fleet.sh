@@ -8,5 +8,5 @@ bin=$PWD/target/fleet/bin
 cd fleet
 "$bin/ruff" format --check .
 "$bin/ruff" check .
-"$bin/mypy" src
+"$bin/mypy" src tests
 "$bin/python" -m pytest --quiet "$@"

@@ -74,7 +74,7 @@ def program(raddle: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a program that fails in some runs."""
     folder = tmp_path_factory.mktemp("program")
     (folder / "balance.c").write_text(PROGRAM)
-    command = [raddle, "cc", "-g", "-O1", "-pthread", "balance.c", "-o", "balance"]
+    command = [str(raddle), "cc", "-g", "-O1", "-pthread", "balance.c", "-o", "balance"]
     subprocess.run(command, cwd=folder, check=True)
     return folder / "balance"
 

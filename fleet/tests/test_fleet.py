@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -115,6 +116,11 @@ def units(folder: Path) -> int:
     return len(list((folder / "raddle-fleet").glob("*.result.json")))
 
 
+def has_units(folder: Path, count: int) -> bool:
+    """Return true if `count` units are finished."""
+    return units(folder) >= count
+
+
 def workers(raddle: Path) -> list[int]:
     """Return the worker processes of this test."""
     found = []
@@ -170,7 +176,8 @@ def test_a_killed_worker_loses_nothing(two: Two, raddle: Path, program: Path, tm
     """Its unit is executed again."""
     process = fleet(raddle, tmp_path, two.address, [*LONG, "--", str(program)])
     for count in (2, 5):
-        until(lambda count=count: units(tmp_path) >= count and workers(raddle), process)
+        until(partial(has_units, tmp_path, count), process)
+        until(lambda: workers(raddle), process)
         for pid in workers(raddle):
             os.kill(pid, signal.SIGKILL)
     assert finished(process) == alone(raddle, tmp_path, [*LONG, "--", str(program)])

@@ -91,6 +91,9 @@ pub struct Merged<F> {
     pub first: Option<(u64, F)>,
 }
 
+/// The results of parts, by shard and range.
+type Parts<'a, F> = BTreeMap<(usize, Option<(u64, u64)>), &'a ShardResult<F>>;
+
 /// Merges the results of all parts of a search. A result may be passed more than once, and the order does not
 /// matter. With `is_partial`, parts may be missing.
 ///
@@ -101,7 +104,7 @@ pub fn merge<F: Clone + PartialEq>(
     is_partial: bool,
 ) -> Result<Merged<F>, MergeError> {
     let first = results.first().ok_or(MergeError::Empty)?;
-    let mut parts: BTreeMap<(usize, Option<(u64, u64)>), &ShardResult<F>> = BTreeMap::new();
+    let mut parts: Parts<'_, F> = BTreeMap::new();
     for result in results {
         check(result, first, lanes)?;
         if parts.insert((result.shard.index(), result.window), result).is_some_and(|known| known != result) {
@@ -150,8 +153,6 @@ fn check<F>(result: &ShardResult<F>, first: &ShardResult<F>, lanes: &Lanes) -> R
     }
     Ok(())
 }
-
-type Parts<'a, F> = BTreeMap<(usize, Option<(u64, u64)>), &'a ShardResult<F>>;
 
 /// Returns the results of all shards.
 fn shards<'a, F>(parts: &Parts<'a, F>, count: usize) -> Result<Vec<&'a ShardResult<F>>, MergeError> {

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 Examples:
   raddle run --runs 1e6 --strategy pos --shard 3/100 -- ./program     on each machine, with its own number
   raddle merge raddle-result-*.json                                   the report of all of them
-  raddle merge results/*.json --junit junit.xml --record failures/
+  raddle merge results/*.json --junit junit.xml --sarif raddle.sarif
 
 The report is that of one process that executes all runs with the same seed. The order of the files does not matter, and a
 file that is passed twice counts once. Nothing is executed: shards minimize and explain their failing runs.

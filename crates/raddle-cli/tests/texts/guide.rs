@@ -187,6 +187,7 @@ pages! {
     lock_free: "docs/guide/lock-free.md",
     loom_shuttle: "docs/guide/loom-shuttle.md",
     reading_a_report: "docs/guide/reading-a-report.md",
+    many_machines: "docs/guide/many-machines.md",
     strategies: "docs/guide/strategies.md",
     troubleshooting: "docs/guide/troubleshooting.md",
 }
