@@ -3,10 +3,11 @@
 %%
 %%   raddle_cross:check(Program, Nodes, Runs)    the differences, with this many runs of each of the others
 %%   raddle_cross:generated(From, To)            the generated programs of these seeds, and their differences
+%%   raddle_cross:wide(From, To, Workers, Actions, Runs)   the same for those of raddle_wide
 %%   raddle_cross:table()                        the number of schedules that dpor needs for each litmus
 %%   program
 -module(raddle_cross).
--export([check/3, check_scripts/2, scripts/3, generated/2, generated/5, table/0, outcomes/4]).
+-export([check/3, check_scripts/2, scripts/3, generated/2, generated/5, wide/5, table/0, outcomes/4]).
 
 %% The maximum number of runs for dpor; if it is exceeded, only the other direction is checked.
 -define(MOST, 20000).
@@ -23,6 +24,11 @@ generated(From, To) -> generated(From, To, 2, 3, 2000).
 generated(From, To, Workers, Actions, Runs) ->
     [{Seed, Scripts, Differs} || Seed <- lists:seq(From, To), Scripts <- [raddle_actors:scripts(Seed, Workers, Actions)],
                                  Differs <- [check_scripts(Scripts, Runs)], Differs =/= []].
+
+%% The same for programs of raddle_wide.
+wide(From, To, Workers, Actions, Runs) ->
+    [{Seed, Program, Differs} || Seed <- lists:seq(From, To), Program <- [raddle_wide:program(Seed, Workers, Actions)],
+                                 Differs <- [check(fun() -> raddle_wide:run(Program) end, ['test@raddle'], Runs)], Differs =/= []].
 
 %% The same for scripts of raddle_actors.
 check_scripts(Scripts, Runs) -> check(fun() -> raddle_actors:run(Scripts) end, ['test@raddle'], Runs).

@@ -87,6 +87,16 @@ two_that_watch_one_case() ->
               end,
     ?assertEqual([], raddle_cross:check(Program, ?NODES, 5000)).
 
+%% Completed and cut-off runs, and outcomes; see docs/design/erlang.md. A smaller number is welcome if the outcomes are
+%% the same.
+the_number_of_schedules_case() ->
+    Expected = [{64, 0, 1}, {64, 33, 1}, {1, 0, 1}, {1, 0, 1}, {1, 0, 1}, {1, 0, 1}, {4, 0, 1}, {24, 0, 1}, {24, 0, 6},
+                {24, 0, 1}, {24, 0, 1}, {11, 0, 2}, {7, 0, 3}, {6, 0, 2}, {6, 0, 3}, {1, 0, 1}],
+    Programs = raddle_schedules:programs(),
+    ?assertEqual([{Name, Numbers} || {{Name, _}, Numbers} <- lists:zip(Programs, Expected)],
+                 [{Name, raddle_schedules:schedules(Program)} || {Name, Program} <- Programs]),
+    ?assertEqual([], [{Name, Differs} || {Name, Program} <- Programs, Differs <- raddle_cross:check(Program, ?NODES, 2000)]).
+
 %% ---- many programs
 
 litmus_programs_case() ->
@@ -97,3 +107,8 @@ generated_programs_case() ->
     Count = case os:getenv("RADDLE_CROSS") of false -> 40; Given -> list_to_integer(Given) end,
     ?assertEqual([], raddle_cross:generated(1, Count, 2, 3, 600)),
     ?assertEqual([], raddle_cross:generated(1, Count, 3, 2, 600)).
+
+wide_programs_case() ->
+    Count = case os:getenv("RADDLE_CROSS") of false -> 40; Given -> list_to_integer(Given) end,
+    ?assertEqual([], raddle_cross:wide(1, Count, 2, 2, 600)),
+    ?assertEqual([], raddle_cross:wide(1, Count, 3, 1, 600)).

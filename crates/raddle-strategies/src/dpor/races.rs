@@ -99,12 +99,14 @@ impl<'a> Races<'a> {
         let mut candidates = Vec::new();
         if self.ending == Some(later.index) {
             let last = self.of.iter().filter_map(|events| events.last().copied());
-            candidates.extend(last.filter(|&earlier| self.may_swap(earlier, later)));
+            let may_end_before = |&earlier: &usize| !self.exits_last() || self.was_ready(earlier, later);
+            candidates.extend(last.filter(may_end_before).filter(|&earlier| self.may_swap(earlier, later)));
         } else {
             for (object, writes) in later.operation.objects() {
                 self.candidates_on(object, writes, later, &mut candidates);
             }
             let ending = self.ending.filter(|&ending| ending < later.index);
+            let ending = ending.filter(|&ending| !self.exits_last() || self.was_ready(ending, later));
             candidates.extend(ending.filter(|&earlier| self.may_swap(earlier, later)));
         }
         candidates.sort_unstable();
@@ -115,6 +117,12 @@ impl<'a> Races<'a> {
             candidates.retain(|&earlier| !all.iter().any(|&other| self.precedes(earlier, other)));
         }
         candidates
+    }
+
+    /// Returns true if the run ended by an exit that waited until no other thread could continue. It can be swapped only with
+    /// what was enabled together with it, because time had to pass for both.
+    fn exits_last(&self) -> bool {
+        self.trace.exit_last && self.ending.is_some_and(|ending| self.event(ending).operation.kind == Kind::Exit)
     }
 
     /// Adds the candidates on one object. Races with events before a write follow from the race with that
