@@ -3,6 +3,7 @@
 //! longer after longer runs. Switching to a dirty scheduler would cost every short run more than that;
 //! meanwhile, only processes of the host on one scheduler wait.
 
+use crate::connection;
 use crate::handle::{Handle, Shared};
 use crate::record::{self, Names, RunInfo};
 use crate::requests::{Requests, TraceMode};
@@ -116,6 +117,15 @@ fn open_replay<'a>(env: Env<'a>, text: &str) -> Term<'a> {
             let info = (&file.program, &file.arguments, &file.locations, file.fingerprint, is_own);
             (atoms::ok(), ResourceArc::new(handle), info).encode(env)
         }
+        Err(error) => (atoms::error(), error.to_string()).encode(env),
+    }
+}
+
+/// Makes the VM end when its standard input is closed at the other end.
+#[rustler::nif]
+fn end_with_input(env: Env<'_>) -> Term<'_> {
+    match connection::end_vm_with_input() {
+        Ok(()) => atoms::ok().encode(env),
         Err(error) => (atoms::error(), error.to_string()).encode(env),
     }
 }

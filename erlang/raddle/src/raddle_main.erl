@@ -5,17 +5,19 @@
 -module(raddle_main).
 -export([main/0]).
 
-%% One process listens; another executes the runs and answers.
+%% One process listens; another executes the runs and answers. The VM is killed when the connection closes, even
+%% if no process can run (crates/raddle-beam/src/connection.rs).
 main() ->
+    ok = raddle_nif:end_with_input(),
     spawn(fun() ->
-              %% A connection that is reset closes the port with an exit signal and without eof.
+              %% A connection that is reset closes the port with an exit signal.
               process_flag(trap_exit, true),
-              Port = open_port({fd, 0, 0}, [{packet, 4}, binary, eof]),
+              Port = open_port({fd, 0, 0}, [{packet, 4}, binary]),
               {Maker, _} = spawn_monitor(fun() -> make(Port, init:get_plain_arguments()) end),
-              listen(Port, Maker, parent())
+              listen(Port, Maker)
           end).
 
-listen(Port, Maker, Parent) ->
+listen(Port, Maker) ->
     receive
         {Port, {data, Order}} -> Maker ! {request, Order};
         {'DOWN', _, process, Maker, Why} ->
@@ -23,23 +25,9 @@ listen(Port, Maker, Parent) ->
             %% the output of the VM.
             catch port_command(Port, said(refused, broken(Why))),
             io:put_chars(standard_error, broken(Why)),
-            erlang:halt(1, [{flush, erlang:port_info(Port) =/= undefined}]);
-        {Port, eof} -> ended();
-        {'EXIT', Port, _} -> ended()
-    after 200 ->
-        %% A port with unsent answers may report neither.
-        parent() =:= Parent orelse ended()
+            erlang:halt(1, [{flush, erlang:port_info(Port) =/= undefined}])
     end,
-    listen(Port, Maker, Parent).
-
-%% Returns the process that has started the VM: another one once that has ended.
-parent() ->
-    {ok, Text} = file:read_file("/proc/self/stat"),
-    [_, Fields] = string:split(Text, ") ", trailing),
-    lists:nth(2, string:lexemes(Fields, " ")).
-
-%% The remaining answers are not read.
-ended() -> erlang:halt(0, [{flush, false}]).
+    listen(Port, Maker).
 
 broken(Why) -> ["internal error: the process that executes the runs has ended: ", text(Why)].
 

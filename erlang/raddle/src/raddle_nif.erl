@@ -1,7 +1,7 @@
 %% The engine and the strategies of Raddle. Every function is one of crates/raddle-beam/src/natives.rs, which
 %% documents it.
 -module(raddle_nif).
--export([open/4, open_replay/1, open_requests/1, read_request/2, lanes/1, open_turns/1, next_turn/1, note_turn/3, 'begin'/3, limit_time/2, add_main/2,
+-export([open/4, open_replay/1, end_with_input/0, open_requests/1, read_request/2, lanes/1, open_turns/1, next_turn/1, note_turn/3, 'begin'/3, limit_time/2, add_main/2,
          add_spawned/2, add_process_of/3, add_timer/5, add_task/5, add_carrier/3, add_object/2, start/1,
          step/6, sleep/5, wait/4, act/6, act_wait/4, act_choose/5, chosen/1, hold/3, holds/1, finish/3, deliver/2, leave/2, kill/4, cancel/2, conclude/3,
          fail/4, now/1, unique/1, interrupt/2, pids/1, locations/1, actor_name/2, steps/1, searches/1, anytime/1, counts/1, owned/1, end_run/1,
@@ -22,6 +22,7 @@ init() ->
 
 open(_Spec, _StepLimit, _Patience, _Anytime) -> ?MISSING.
 open_replay(_Text) -> ?MISSING.
+end_with_input() -> ?MISSING.
 open_requests(_Setup) -> ?MISSING.
 read_request(_Requests, _Request) -> ?MISSING.
 lanes(_Spec) -> ?MISSING.

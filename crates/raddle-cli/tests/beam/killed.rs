@@ -30,47 +30,55 @@ fn runs(id: u32) -> bool {
     std::fs::read_to_string(format!("/proc/{id}/status")).is_ok_and(|text| !text.contains("State:\tZ"))
 }
 
+/// Returns the processor time of process `id`, in ticks.
+fn ticks(id: u32) -> u64 {
+    let text = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+    let fields = text.rsplit_once(") ").map_or("", |(_, fields)| fields).split(' ');
+    fields.skip(11).take(2).filter_map(|field| field.parse::<u64>().ok()).sum()
+}
+
+/// Starts a search of `test`, kills it as soon as `is_due` for its VM, and checks that the VM ends.
+fn kill_search(folder: &Path, test: &str, is_due: impl Fn(u32) -> bool) {
+    let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("beam/cache");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_raddle"));
+    command.args(["beam", "run", test, "--pa", ".", "--keep-going", "--runs", "1e9", "--jobs", "1"]);
+    command.args(["--run-time", "1h"]);
+    command.current_dir(folder).env("RADDLE_CACHE", &cache).env_remove("RADDLE_ERLANG");
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut search = command.spawn().expect("raddle starts");
+    let id = search.id();
+    let vm = loop {
+        assert!(search.try_wait().expect("raddle can be waited for").is_none(), "the search has ended");
+        match vm(id) {
+            Some(vm) if is_due(vm) => break vm,
+            _ => std::thread::yield_now(),
+        }
+    };
+    search.kill().expect("it runs");
+    search.wait().expect("it can be waited for");
+    let ends = (0..3_000_000).any(|_| {
+        std::thread::yield_now();
+        !runs(vm)
+    });
+    if !ends {
+        _ = Command::new("kill").args(["-KILL", &vm.to_string()]).status();
+    }
+    assert!(ends, "the VM still runs");
+}
+
 #[test]
 fn a_killed_search_leaves_no_vm() {
     let Some(folder) = folder("killed") else { return };
-    let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("beam/cache");
     // The connection closes at its end, or is reset if an answer is unread: that depends on the moment.
     for _ in 0..5 {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_raddle"));
-        command.args([
-            "beam",
-            "run",
-            "race:lost",
-            "--pa",
-            ".",
-            "--keep-going",
-            "--runs",
-            "1e9",
-            "--jobs",
-            "1",
-        ]);
-        command.current_dir(&folder).env("RADDLE_CACHE", &cache).env_remove("RADDLE_ERLANG");
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let mut search = command.spawn().expect("raddle starts");
-        let id = search.id();
         // After so many writes the VM is in the middle of the search.
-        let writes = |vm: u32| number(&format!("/proc/{vm}/io"), "syscw:");
-        let vm = loop {
-            assert!(search.try_wait().expect("raddle can be waited for").is_none(), "the search has ended");
-            match vm(id) {
-                Some(vm) if writes(vm) > 1_000 => break vm,
-                _ => std::thread::yield_now(),
-            }
-        };
-        search.kill().expect("it runs");
-        search.wait().expect("it can be waited for");
-        let ends = (0..3_000_000).any(|_| {
-            std::thread::yield_now();
-            !runs(vm)
-        });
-        if !ends {
-            _ = Command::new("kill").args(["-KILL", &vm.to_string()]).status();
-        }
-        assert!(ends, "the VM still runs");
+        kill_search(&folder, "race:lost", |vm| number(&format!("/proc/{vm}/io"), "syscw:") > 1_000);
     }
+}
+
+#[test]
+fn a_killed_search_leaves_no_vm_in_a_long_builtin() {
+    let Some(folder) = folder("killed-busy") else { return };
+    // Nothing before the builtin takes two seconds of processor time.
+    kill_search(&folder, "race:busy", |vm| ticks(vm) > 300);
 }

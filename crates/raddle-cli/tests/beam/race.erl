@@ -1,6 +1,6 @@
 %% Two processes count, and one update may be lost; and some functions with other bugs.
 -module(race).
--export([lost/0, waits/0, fine/0, calls/0, mixed/0, reports/0, traces/0, ticks/0, ends/0, prints/0, asks/0, takes/1, init/1, handle_call/3, handle_cast/2]).
+-export([lost/0, waits/0, fine/0, calls/0, mixed/0, reports/0, traces/0, ticks/0, ends/0, prints/0, asks/0, busy/0, square/1, takes/1, init/1, handle_call/3, handle_cast/2]).
 
 lost() ->
     Table = ets:new(table, [public]),
@@ -63,3 +63,8 @@ handle_call({set, N}, _, _) -> {reply, ok, N}.
 handle_cast(_, N) -> {noreply, N}.
 
 takes(_) -> no_such:function().
+
+%% Spends minutes in one builtin, during which its scheduler runs no other process.
+busy() -> ?MODULE:square(20000000).
+
+square(Bits) -> Number = (1 bsl Bits) - 1, (Number * Number) rem 7.
