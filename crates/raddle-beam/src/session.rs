@@ -472,18 +472,24 @@ impl<P: Copy> Session<P> {
         actors.map(|(number, actor)| (number, actor.mailbox.0, actor.life.0))
     }
 
-    /// Returns for each step of the run the line of the program that caused it, if it is in `known`, and an
-    /// empty text for others.
+    /// Returns for each step of the run, and then for each thread of a deadlock, the line of the program that
+    /// caused it, if it is in `known`, and an empty text for others.
     pub fn callers(&self, known: Vec<Caller>) -> Vec<String> {
         let mut known: BTreeMap<_, _> = known.into_iter().collect();
         let mut counts: BTreeMap<(u32, u32), u32> = BTreeMap::new();
-        let caller = |event: &Event| {
-            let place = self.places().get(event.operation.location.index())?;
-            let count = counts.entry((event.thread.0, *place)).or_default();
+        let caller = |(thread, location): (ThreadId, LocationId)| {
+            let place = self.places().get(location.index())?;
+            let count = counts.entry((thread.0, *place)).or_default();
             *count += 1;
-            known.remove(&(event.thread.0, *place, *count))
+            known.remove(&(thread.0, *place, *count))
         };
-        self.engine.events().iter().map(caller).map(Option::unwrap_or_default).collect()
+        let blocked = match self.engine.summary().verdict.failure() {
+            Some(Failure::Deadlock { blocked, .. }) => &blocked[..],
+            _ => &[],
+        };
+        let steps = self.engine.events().iter().map(|event| (event.thread, event.operation.location));
+        let waits = blocked.iter().map(|entry| (entry.thread, entry.location));
+        steps.chain(waits).map(caller).map(Option::unwrap_or_default).collect()
     }
 
     /// Records output of the program.

@@ -217,7 +217,8 @@ pub fn explain(
     subject.limit(Deadline::new(Some(GRACE)));
     let (mut sources, mut name) = (Sources::new(), subject.namer());
     for run in found.passing.iter_mut().chain(found.run.as_mut()) {
-        subject.observe(run);
+        let output = subject.observe(run);
+        run.details.set_callers_if_none(&output.callers);
         run.environment = file.environment.clone();
         sources.extend(name(run));
     }

@@ -241,8 +241,12 @@ function(Fun) ->
 %% Returns ok if the term can be a test; if not, the reason.
 known({Module, Function}) ->
     case code:ensure_loaded(Module) of
-        {module, Module} -> erlang:function_exported(Module, Function, 0) orelse raddle_report:missing(Module, Function);
-        {error, nofile} -> io_lib:format("module ~ts not found\nhelp: name the directory of its .beam file with --pa (erl -pa for raddle:test)", [raddle_elixir:module(Module)]);
+        {module, Module} ->
+            case erlang:function_exported(Module, Function, 0) of
+                true -> has_forms(Module) orelse raddle_report:uncontrolled(Module);
+                false -> raddle_report:missing(Module, Function)
+            end;
+        {error, nofile} -> raddle_report:not_found(Module, Function);
         {error, Why} -> io_lib:format("module ~ts cannot be loaded (~tw)", [raddle_elixir:module(Module), Why])
     end;
 known(Fun) when is_function(Fun, 0) ->
@@ -252,6 +256,17 @@ known(Fun) when is_function(Fun, 0) ->
     end;
 known(Fun) when is_function(Fun) -> io_lib:format("a test must have no arguments, but ~0tp has", [Fun]);
 known(Other) -> io_lib:format("a test must be a function without arguments or {Module, Function}, not ~0tp", [Other]).
+
+%% Returns false if a module was compiled without its forms, so that it has no controlled copy.
+has_forms(Module) ->
+    case code:get_object_code(Module) of
+        {Module, Beam, _} ->
+            case beam_lib:chunks(Beam, [abstract_code]) of
+                {ok, {_, [{abstract_code, no_abstract_code}]}} -> false;
+                _ -> true
+            end;
+        error -> true
+    end.
 
 %% Returns the test as a function under control.
 prepare({Module, Function}) -> fun() -> raddle_call:call(Module, Function, [], 4) end;

@@ -1,8 +1,12 @@
 %% Calls with dynamic targets, and functions as values.
 -module(raddle_call).
--export([self/0, self/1, node/0, node/1, call/4, make_fun/4, function_exported/4, module_loaded/2, module_info/2, module_info/3]).
+-export([returned/1, self/0, self/1, node/0, node/1, call/4, make_fun/4, function_exported/4, module_loaded/2, module_info/2, module_info/3]).
 -compile({no_auto_import, [self/0, node/0, node/1, module_loaded/1]}).
 -include("raddle_run.hrl").
+
+%% The result of a call of a library that would be the last one of its function. So the line of the call stays on
+%% the stack, for reports.
+returned(Result) -> Result.
 
 self() -> (erlang:get('$raddle'))#me.pid.
 self(_) -> self().

@@ -16,6 +16,7 @@ instrument(Module, Beam, Base) ->
     erlang:put(next, 0),
     erlang:put(base, Base),
     erlang:put(file, atom_to_list(Module) ++ ".erl"),
+    erlang:put(library, raddle_modules:is_library(Module)),
     erlang:put(local, maps:from_list([{{Name, Arity}, true} || {function, _, Name, Arity, _} <- Kept])),
     erlang:put(counted, maps:from_keys(counted(Kept), true)),
     New = lists:append([form(Form) || Form <- Kept]),
@@ -59,7 +60,7 @@ form({attribute, _, file, {File, _}} = Form) ->
     erlang:put(file, filename:basename(File)),
     [Form];
 form({function, Anno, Name, Arity, Clauses}) ->
-    Heads = heads(Anno, Arity, Clauses),
+    Heads = heads(Anno, Arity, last(Clauses)),
     [{function, Anno, Name, Arity, case maps:is_key({Name, Arity}, erlang:get(counted)) of true -> count(Anno, Heads); false -> Heads end}];
 form(Form) -> [Form].
 
@@ -154,6 +155,34 @@ clauses(Clauses) -> [clause(Clause) || Clause <- Clauses].
 
 clause({clause, Anno, Patterns, Guard, Body}) -> {clause, Anno, Patterns, Guard, each(Body)}.
 
+%% ---- calls that are the last of a function
+
+%% Marks the calls of libraries that are the last of a function of the program, and so would take its line from
+%% the stack.
+last(Clauses) ->
+    case erlang:get(library) of
+        true -> Clauses;
+        false -> last_clauses(Clauses)
+    end.
+
+last_clauses(Clauses) -> [{clause, Anno, Patterns, Guard, last_body(Body)} || {clause, Anno, Patterns, Guard, Body} <- Clauses].
+
+last_body(Body) ->
+    {Before, [Last]} = lists:split(length(Body) - 1, Body),
+    Before ++ [last_expression(Last)].
+
+last_expression({call, Anno, {remote, _, {atom, _, Module}, {atom, _, _}}, _} = Call) ->
+    case raddle_modules:sort(Module) of
+        {controlled, _} -> case raddle_modules:is_library(Module) of true -> {last, Anno, Call}; false -> Call end;
+        _ -> Call
+    end;
+last_expression({'case', Anno, Subject, Clauses}) -> {'case', Anno, Subject, last_clauses(Clauses)};
+last_expression({'if', Anno, Clauses}) -> {'if', Anno, last_clauses(Clauses)};
+last_expression({'receive', Anno, Clauses}) -> {'receive', Anno, last_clauses(Clauses)};
+last_expression({'receive', Anno, Clauses, Time, After}) -> {'receive', Anno, last_clauses(Clauses), Time, last_body(After)};
+last_expression({block, Anno, Body}) -> {block, Anno, last_body(Body)};
+last_expression(Expression) -> Expression.
+
 each(Expressions) -> [expression(Expression) || Expression <- Expressions].
 
 expression({op, Anno, '!', To, Message}) -> ours(Anno, raddle_mailbox, send, [expression(To), expression(Message)]);
@@ -181,9 +210,9 @@ expression({'catch', Anno, Body}) ->
 expression({'maybe', Anno, Body, {'else', At, Clauses}}) ->
     guarded(Anno, Clauses, fun(Given) -> {'maybe', Anno, each(Body), {'else', At, clauses(Given)}} end);
 expression({'fun', Anno, {clauses, [{clause, _, Patterns, _, _} | _] = Clauses}}) ->
-    {'fun', Anno, {clauses, count(Anno, heads(Anno, length(Patterns), Clauses))}};
+    {'fun', Anno, {clauses, count(Anno, heads(Anno, length(Patterns), last(Clauses)))}};
 expression({named_fun, Anno, Name, [{clause, _, Patterns, _, _} | _] = Clauses}) ->
-    {named_fun, Anno, Name, count(Anno, heads(Anno, length(Patterns), Clauses))};
+    {named_fun, Anno, Name, count(Anno, heads(Anno, length(Patterns), last(Clauses)))};
 expression({'fun', Anno, {function, Name, Arity}} = Fun) ->
     case is_local(Name, Arity) of
         true -> Fun;
@@ -203,6 +232,7 @@ expression({call, Anno, {atom, At, Name}, Arguments}) ->
         true -> calls(Anno, erlang, Name, each(Arguments));
         false -> {call, Anno, {atom, At, Name}, each(Arguments)}
     end;
+expression({last, Anno, Call}) -> remote(Anno, raddle_call, returned, [expression(Call)]);
 expression({match, Anno, Pattern, Value}) -> {match, Anno, Pattern, expression(Value)};
 expression({maybe_match, Anno, Pattern, Value}) -> {maybe_match, Anno, Pattern, expression(Value)};
 expression({Generate, Anno, Pattern, Value}) when Generate =:= m_generate; Generate =:= m_generate_strict ->

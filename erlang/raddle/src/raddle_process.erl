@@ -160,7 +160,7 @@ die(#me{table = Table} = Me, Pid, Reason, exiting) ->
             (raddle_table:find(Table, done, none))(Me, {Reason, {exit, Reason, []}}),
             failed;
         _ ->
-            note_crash(Table, Pid, Reason),
+            note_crash(Me, Pid, Reason),
             note_exiting(Table, Pid),
             raddle_turn:end_process((raddle_table:process(Table, Pid))#process.real),
             looked(Me, lists:append([[{roll, tables}, {table, Tab}] || Tab <- raddle_ets:owned(Me, Pid)]) ++ [{roll, tables}, {roll, processes}, gone])
@@ -191,11 +191,20 @@ take(Table, Key) ->
     ets:delete(Table, Key),
     List.
 
-%% Remembers processes that died of an error, for the report.
+%% Remembers processes that died of an error, for the report. Like a VM, it prints those that died of an
+%% exception.
 note_crash(_, _, normal) -> ok;
 note_crash(_, _, shutdown) -> ok;
 note_crash(_, _, {shutdown, _}) -> ok;
-note_crash(Table, Pid, Reason) -> ets:insert(Table, {crash, {crash, raddle_table:count(Table, crashes)}, Pid, Reason}).
+note_crash(#me{session = Session, table = Table}, Pid, Reason) ->
+    ets:insert(Table, {crash, {crash, raddle_table:count(Table, crashes)}, Pid, Reason}),
+    case raddle_report:crash(Reason) of
+        none -> ok;
+        Text ->
+            Main = raddle_table:find(Table, main, none),
+            Who = raddle_report:pid(Pid, Main, erlang:node(Main), raddle_table:find(Table, {called, Pid}, none)),
+            raddle_nif:print(Session, unicode:characters_to_binary(["process ", Who, " ", Text, "\n"]))
+    end.
 
 %% ---- flags and questions
 

@@ -1,18 +1,34 @@
 %% Texts of reports.
 -module(raddle_report).
--export([reason/1, missing/2, pid/4, object/1, result/1, refusal/1, plain/1, caller/0]).
+-export([reason/1, crash/1, missing/2, not_found/2, uncontrolled/1, pid/4, object/1, result/1, refusal/1, plain/1, caller/0]).
 -include("raddle_run.hrl").
 
 %% The maximum number of exported functions in a message.
 -define(MOST_EXPORTS, 8).
 
+%% The maximum number of frames of a stack in a term.
+-define(MOST_FRAMES, 3).
+
 %% Returns the reason for the end of a process, in one line, and the location if known.
 reason({normal, _}) -> "normal";
-reason({exit, Reason, _}) -> line("exit: ", Reason);
+reason({exit, {Reason, [_ | _] = Stack} = Both, _}) ->
+    case is_stack(Stack) of
+        true -> [line("exit: ", Reason), where(Stack)];
+        false -> line("exit: ", Both)
+    end;
+reason({exit, Reason, Stack}) -> [line("exit: ", Reason), where(in_program(raddle_process:clean(Stack)))];
 reason({error, undef, [{Module, Function, Arguments, _} | _] = Stack}) when is_list(Arguments) ->
     io_lib:format("error: undef: there is no ~ts~ts", [raddle_elixir:function(raddle_modules:original(Module), Function, length(Arguments)), where(raddle_process:clean(tl(Stack)))]);
 reason({Class, Reason, Stack}) ->
     [line(atom_to_list(Class) ++ ": ", Reason), where(raddle_process:clean(Stack))].
+
+%% Returns how a process ended, for the report of the run, if that was an exception.
+crash({Reason, [_ | _] = Stack}) ->
+    case is_stack(Stack) of
+        true -> [line("ended by an exception: ", Reason), where(Stack)];
+        false -> none
+    end;
+crash(_) -> none.
 
 %% Reports that a module does not export the test function, and what it exports instead.
 missing(Module, Function) ->
@@ -25,7 +41,66 @@ missing(Module, Function) ->
            end,
     [io_lib:format("module ~ts exports no function ~ts/0", [raddle_elixir:module(Module), Function]), Hint].
 
-line(Prefix, Term) -> [Prefix, plain(term(Term))].
+%% Reports that a module was not found. Elixir's modules have a prefix.
+not_found(Module, Function) ->
+    Name = raddle_elixir:module(Module),
+    Elixir = "Elixir." ++ atom_to_list(Module),
+    case code:where_is_file(Elixir ++ ".beam") of
+        non_existing -> io_lib:format("module ~ts not found\nhelp: name the directory of its .beam file with --pa (erl -pa for raddle:test)", [Name]);
+        _ -> io_lib:format("module ~ts not found\nhelp: for the module of Elixir, write ~ts.~ts", [Name, Name, Function])
+    end.
+
+%% Reports that the module of the test has no controlled copy.
+uncontrolled(Module) -> [refusal({no_debug_info, Module}), "\n", help_for_forms()].
+
+help_for_forms() -> "help: compile it with erlc +debug_info, or with debug_info in the erl_opts of rebar.config".
+
+line(Prefix, Term) -> [Prefix, plain(folded(Term))].
+
+%% Formats a term in one line, with the stacks in it shortened to the functions of the program.
+folded(Term) ->
+    {Short, Stacks} = fold(Term, []),
+    lists:foldl(fun({Mark, Stack}, Text) ->
+                    string:replace(Text, io_lib:format("~0tp", [Mark]), stack(Stack))
+                end, term(Short), Stacks).
+
+%% Replaces each stack in a term by a mark.
+fold([_ | _] = List, Stacks) ->
+    case is_stack(List) of
+        true ->
+            Mark = {'$raddle_stack', length(Stacks)},
+            {Mark, [{Mark, List} | Stacks]};
+        false -> fold_list(List, Stacks)
+    end;
+fold(Tuple, Stacks) when is_tuple(Tuple) ->
+    {List, More} = fold_list(tuple_to_list(Tuple), Stacks),
+    {list_to_tuple(List), More};
+fold(Term, Stacks) -> {Term, Stacks}.
+
+fold_list([Head | Tail], Stacks) ->
+    {Short, More} = fold(Head, Stacks),
+    {Rest, All} = fold_list(Tail, More),
+    {[Short | Rest], All};
+fold_list(End, Stacks) -> fold(End, Stacks).
+
+stack(Stack) ->
+    case [Text || Frame <- in_program(Stack), [" in " | Text] <- [where([Frame])]] of
+        [] -> "[..]";
+        Texts -> ["[", lists:join(", ", lists:sublist(Texts, ?MOST_FRAMES)), [", .." || length(Texts) > ?MOST_FRAMES], "]"]
+    end.
+
+is_stack([_ | _] = List) -> length_of(List) =/= improper andalso lists:all(fun is_frame/1, List);
+is_stack(_) -> false.
+
+length_of(List) -> try length(List) catch error:badarg -> improper end.
+
+is_frame({Module, Function, Arity, Info}) when is_atom(Module), is_atom(Function), is_list(Info) ->
+    (is_integer(Arity) orelse is_list(Arity))
+        andalso length_of(Info) =/= improper andalso lists:all(fun(Item) -> is_tuple(Item) andalso tuple_size(Item) =:= 2 end, Info);
+is_frame(_) -> false.
+
+%% Returns the frames that are not those of OTP and Elixir.
+in_program(Stack) -> [Frame || Frame <- Stack, not raddle_modules:is_library(element(1, Frame))].
 
 %% Formats a term in one line, with maps in the order of their keys (see raddle_map).
 -if(?OTP_RELEASE >= 26).
@@ -39,15 +114,25 @@ term(Term) -> io_lib:format("~0tp", [Term]).
 plain(Text) ->
     re:replace(unicode:characters_to_binary(Text), "(<|#Ref<)[0-9]+(\\.[0-9]+)", "\\g{1}0\\g{2}", [global, unicode, {return, binary}]).
 
-where([{Module, Function, Arity, Info} | Stack]) ->
-    Count = if is_list(Arity) -> length(Arity); true -> Arity end,
-    case proplists:get_value(line, Info) of
-        undefined -> where(Stack);
-        Line ->
+%% Returns the innermost function of the program, or of a library if there is none.
+where(Stack) ->
+    Lines = fun(Frames) -> [{Frame, Line} || {_, _, _, Info} = Frame <- Frames, {line, Line} <- Info] end,
+    case Lines(in_program(Stack)) ++ Lines(Stack) of
+        [{{Module, Function, Arity, Info}, Line} | _] ->
+            Count = if is_list(Arity) -> length(Arity); true -> Arity end,
             File = filename:basename(proplists:get_value(file, Info, "?")),
-            io_lib:format(" in ~ts (~ts:~w)", [raddle_elixir:function(Module, Function, Count), File, Line])
+            {Name, Arguments} = named(atom_to_list(Function), Count),
+            [" in ", io_lib:format("~ts (~ts:~w)", [raddle_elixir:function(Module, Name, Arguments), File, Line])];
+        [] -> ""
+    end.
+
+%% Returns the function of the source that contains a function expression or a comprehension.
+named([$- | Inner] = Whole, Count) ->
+    case re:run(Inner, "^(.+?)/([0-9]+)-(?:fun|lc|lbc|blc|bbc|mc|lmc|mlc|anonymous)", [{capture, all_but_first, list}]) of
+        {match, [Name, Outer]} -> {list_to_atom(Name), list_to_integer(Outer)};
+        nomatch -> {list_to_atom(Whole), Count}
     end;
-where([]) -> "".
+named(Name, Count) -> {list_to_atom(Name), Count}.
 
 %% Formats a process of a run whose test is Main, with its last registered name. The node is included if it is
 %% not that of the test.
@@ -98,7 +183,7 @@ result(#{verdict := {failed, Kind, _, _, _}}) -> Kind;
 result(#{verdict := {refused, {Module, Function, Arity} = What, {module, Why}, Location}}) ->
     Remedy = case Why of
                  no_elixir -> "";
-                 {no_debug_info, _} -> ["\nhelp: compile it with erlc +debug_info, or with debug_info in the erl_opts of rebar.config", raddle_allow:otherwise(What)];
+                 {no_debug_info, _} -> ["\n", help_for_forms(), raddle_allow:otherwise(What)];
                  _ -> raddle_allow:remedy(What)
              end,
     io_lib:format("~ts, reached from ~ts, cannot be controlled, so the result is inconclusive: ~ts~ts",

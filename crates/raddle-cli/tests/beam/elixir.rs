@@ -38,9 +38,9 @@ fn project(name: &str) -> Option<PathBuf> {
 fn races_of_elixir_programs_are_found_and_repeat() {
     let Some(beams) = project("elixir-races") else { return };
     for (test, part, place) in [
-        ("Race.lost", "{badmatch,1} in Race.lost/0 (race.ex:", "gen.erl:"),
-        ("Race.registered", "{already_started,", "registry.ex:"),
-        ("Elixir.Race:late", "{timeout,{'Elixir.Task',await,", " at task.ex:"),
+        ("Race.lost", "{badmatch,1} in Race.lost/0 (race.ex:", " at race.ex:"),
+        ("Race.registered", "{already_started,", " (race.ex:"),
+        ("Elixir.Race:late", "{timeout,{'Elixir.Task',await,", " (race.ex:"),
     ] {
         let found =
             raddle(&beams, &["beam", "run", test, "--pa", ".", "--runs", "500", "--record", "bug.json"]);

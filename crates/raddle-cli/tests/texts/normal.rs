@@ -35,7 +35,7 @@ impl Normal {
 
 /// Times, rates, versions, hashes, and lines of the standard library. Replacements have the same width if
 /// columns depend on it.
-const PATTERNS: [(&str, &str); 18] = [
+const PATTERNS: [(&str, &str); 19] = [
     // The width of a path decides the gap after it.
     (r"(?m)^(FAIL  \[(root|here|scratch)\]\S*) {2,}", "$1  "),
     (r"[0-9][0-9,]*/s\b", "1,000/s"),
@@ -56,6 +56,8 @@ const PATTERNS: [(&str, &str); 18] = [
     // The first bytes of the program's path, as a number.
     (r"\b(both\.a|many\.numbers\[0\]) = [0-9]{10}\b", "$1 = 1000000000"),
     (r"\b(((unix|ptr|sys|thread)/)?(atomic|futex|lifecycle|mod|mutex|non_null|once)\.rs):[0-9]+", "$1:1"),
+    // They differ between releases of OTP.
+    (r"\b(gen|gen_server|proc_lib)\.erl:[0-9]+", "$1.erl:1"),
 ];
 
 /// Formats a line of JSON with a line for each value, sorted by key, so that a difference is readable.

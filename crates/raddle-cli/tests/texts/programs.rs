@@ -21,7 +21,7 @@ enum Build {
 }
 
 /// Names in commands, and the sources.
-const PROGRAMS: [(&str, &str, Build); 15] = [
+const PROGRAMS: [(&str, &str, Build); 16] = [
     ("./abba_deadlock", "tests/c/fail/abba_deadlock.c", Build::Hooks),
     ("./barrier", "tests/c/pass/barrier.c", Build::Hooks),
     ("./lost_update", "tests/c/fail/lost_update.c", Build::Hooks),
@@ -37,6 +37,7 @@ const PROGRAMS: [(&str, &str, Build); 15] = [
     ("./static", "crates/raddle-cli/tests/native/lost_update.c", Build::Static),
     ("./status", "crates/raddle-cli/tests/native/status.c", Build::Plain),
     ("race:", "crates/raddle-cli/tests/beam/race.erl", Build::Erlang),
+    ("stock:", "crates/raddle-cli/tests/beam/stock.erl", Build::Erlang),
 ];
 
 /// Puts the programs that a command names into its folder.

@@ -21,7 +21,10 @@ pub(crate) fn summary(file: &TraceFile) -> Vec<String> {
                 Some((line, statement)) if message.contains(statement) => line.to_owned(),
                 _ => at(*location),
             };
-            let by = format!(" at {place}, {} {}", names.noun(), names.thread(*thread));
+            let by = match names.has_own_place(&message) {
+                true => format!(", {} {}", names.noun(), names.thread(*thread)),
+                false => format!(" at {place}, {} {}", names.noun(), names.thread(*thread)),
+            };
             vec![format!("{prefix}{}{by}", joined(&message))]
         }
         Failure::Panic { last, before } => {

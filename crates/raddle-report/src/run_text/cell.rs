@@ -42,7 +42,7 @@ fn located(text: &str, place: &Place, is_at_lock: bool, caller: &str, terminal: 
     if let Some(called) = place.called().filter(|_| terminal.full) {
         lines = format!("{lines} in {called}");
     }
-    if !caller.is_empty() && place.is_library() && !terminal.full {
+    if !caller.is_empty() && !terminal.all_frames && !terminal.full {
         return format!("{text}{at} {caller}");
     }
     if caller.is_empty() { format!("{text}{at} {lines}") } else { format!("{text}{at} {caller} ({lines})") }

@@ -82,7 +82,7 @@ fn cell(run: &Timeline, details: &Details, step: usize, terminal: Terminal) -> [
         let caller = details.caller(step);
         match place.lines(terminal.all_frames) {
             _ if place.text.is_empty() => String::new(),
-            _ if !caller.is_empty() && place.is_library() => caller.to_owned(),
+            _ if !caller.is_empty() && !terminal.all_frames => caller.to_owned(),
             lines if !caller.is_empty() => format!("{caller} ({lines})"),
             // The innermost line of the user says enough.
             lines if terminal.all_frames => lines,

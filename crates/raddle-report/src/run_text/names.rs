@@ -1,7 +1,7 @@
 //! The names of threads, objects and locations of a file.
 
 use raddle_model::{
-    CALLED, INLINED, LocationId, ObjectId, ThreadId, TraceFile, brief_object, frames, short_object,
+    CALLED, FrontEnd, INLINED, LocationId, ObjectId, ThreadId, TraceFile, brief_object, frames, short_object,
     user_frame,
 };
 
@@ -53,6 +53,17 @@ impl Names<'_> {
     /// The name of an object in a sentence, without where it was made and without an address.
     pub(crate) fn brief_object(&self, object: ObjectId) -> String {
         brief_object(&self.object(object), object.0).into_owned()
+    }
+
+    /// Returns true if a message ends with the function and the line of an exception, as in Erlang: what the process did
+    /// last is in another line.
+    pub(crate) fn has_own_place(&self, message: &str) -> bool {
+        let place = message.rsplit_once(" in ").map_or("", |(_, function)| function);
+        let line =
+            place.strip_suffix(')').and_then(|place| place.rsplit_once(':')).map_or("", |(_, line)| line);
+        self.0.front_end == FrontEnd::Beam
+            && !line.is_empty()
+            && line.bytes().all(|byte| byte.is_ascii_digit())
     }
 
     /// Returns the thread of a test's harness, if the run is one of a test.

@@ -66,7 +66,10 @@ impl Names<'_> {
                     _ => &place,
                 };
                 let thread = format!("{} {}", self.noun(), self.thread(*thread));
-                said("assertion: ", message, &format!("; {thread}, {place}"))
+                match self.has_own_place(message) {
+                    true => said("assertion: ", message, &format!("; {thread}")),
+                    false => said("assertion: ", message, &format!("; {thread}, {place}")),
+                }
             }
             Failure::Deadlock { blocked, cycle } => {
                 let blocked: Vec<&Blocked> =
