@@ -115,12 +115,10 @@ fn run(report: &FailureReport, timeline: &Timeline, details: &Details) -> Value 
         let (own, caller) = (event.operation.location.index(), details.caller(step));
         match timeline.places.get(own) {
             None => timeline.places.len(),
-            Some(place) if !caller.is_empty() && place.is_library() => {
-                *called.entry((own, caller)).or_insert_with(|| {
-                    places.push(entry(&place.text, &Place::parse(caller)));
-                    places.len() - 1
-                })
-            }
+            Some(place) if !caller.is_empty() => *called.entry((own, caller)).or_insert_with(|| {
+                places.push(entry(&place.text, &Place::parse(caller)));
+                places.len() - 1
+            }),
             Some(_) => own,
         }
     };

@@ -122,7 +122,8 @@ impl<'a> Races<'a> {
     /// Returns true if the run ended by an exit that waited until no other thread could continue. It can be swapped only with
     /// what was enabled together with it, because time had to pass for both.
     fn exits_last(&self) -> bool {
-        self.trace.exit_last && self.ending.is_some_and(|ending| self.event(ending).operation.kind == Kind::Exit)
+        self.trace.exit_last
+            && self.ending.is_some_and(|ending| self.event(ending).operation.kind == Kind::Exit)
     }
 
     /// Adds the candidates on one object. Races with events before a write follow from the race with that
