@@ -130,7 +130,7 @@ fn steps_of_a_library_are_shown_with_their_caller() {
 assertion: error: badmatch at race.erl:14, process test
 
   1  test     spawn                    race.erl:14
-  2  <0.9.0>  write count              race.erl:9 (ets.erl:30)
+  2  <0.9.0>  write count              race.erl:9
   3  <0.9.0>  send mailbox of test     ets.erl:30
   4  test     receive mailbox of test  race.erl:14
 
@@ -140,6 +140,8 @@ It printed:
 ";
     let context = RunContext { output: "one\ntwo\n" };
     assert_eq!(run(&file, context, Terminal::of_width(60)), expected);
+    let all = run(&file, context, Terminal { all_frames: true, ..Terminal::of_width(60) });
+    assert_eq!(all, expected.replace("race.erl:9", "race.erl:9 (ets.erl:30)"));
 }
 
 /// Returns the lines of a table of steps.
