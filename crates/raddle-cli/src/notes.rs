@@ -1,7 +1,7 @@
 //! The report of a search of a program, and its notes.
 
 use raddle_model::{MemoryModel, Operation, Settings, TraceFile, TraceStep};
-use raddle_report::shape::NativeRun;
+use raddle_report::shape::{Forks, NativeRun};
 use raddle_report::text;
 use raddle_search::{Seen, Tally};
 
@@ -39,8 +39,16 @@ pub(crate) fn exit_statuses(tally: &Tally) -> Option<String> {
 pub(crate) fn reset_difference(tally: &Tally) -> Option<String> {
     let what = tally.reset_difference.as_ref()?;
     Some(format!(
-        "internal error: a run without a fork had another {what} than the same run in a forked process; later runs were forked, and          --isolation fork forks all of them"
+        "internal error: a run without a fork had another {what} than the same run in a forked process; later runs were forked, and --isolation fork forks all of them"
     ))
+}
+
+/// Returns the numbers of runs with and without a fork.
+pub(crate) fn forks(tally: &Tally) -> Forks {
+    let without_fork = tally.runs + tally.cut_off - tally.forked;
+    // If every run was forked, the number says nothing new.
+    let forked = if without_fork > 0 { tally.forked } else { 0 };
+    Forks { forked, without_fork, reset_unsupported: tally.reset_unsupported }
 }
 
 /// Returns a note if no run of a search with these settings failed, and weak memory could have let one fail.

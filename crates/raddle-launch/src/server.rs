@@ -127,6 +127,7 @@ fn made(mut ran: Box<RunResult>) -> FinishedRun<Box<RunResult>> {
         profiling_error: ran.profiling_error.take(),
         discovered: std::mem::take(&mut ran.discovered),
         reset_difference: ran.reset_difference.take(),
+        reset_unsupported: ran.reset_unsupported,
         forgot_writes: ran.forgot_writes,
         has_weak_orders: ran.has_weak_orders,
         interrupts: ran.has_interrupts,

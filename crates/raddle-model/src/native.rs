@@ -55,9 +55,9 @@ pub enum Threads {
 #[serde(rename_all = "kebab-case")]
 pub enum Isolation {
     /// Every run is a forked process.
-    #[default]
     Fork,
     /// A process executes many runs, and undoes what each has changed. Runs that cannot be undone end it.
+    #[default]
     Reset,
 }
 
@@ -346,6 +346,10 @@ pub struct RunResult {
     /// an internal error; the results are those of the forked run.
     #[serde(skip_serializing_if = "is_default")]
     pub reset_difference: Option<String>,
+    /// True if it was forked because the system does not support runs without a fork. Only the first such run of a
+    /// server says so.
+    #[serde(skip_serializing_if = "is_default")]
+    pub reset_unsupported: bool,
     /// The exit status of the program, if it exited.
     #[serde(skip_serializing_if = "is_default")]
     pub status: Option<i32>,

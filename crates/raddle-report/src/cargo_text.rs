@@ -1,6 +1,7 @@
 //! The results of tests as text, a line or two each, and a summary at the end.
 
 use crate::claim_text::{exhaustion, unless_exhausted};
+use crate::search_text::forks;
 use crate::shape::{CargoTest, CargoTests, TestStatus};
 use crate::text::{count, plural};
 use raddle_model::MemoryModel;
@@ -50,7 +51,8 @@ pub fn test(test: &CargoTest, colours: bool) -> String {
 
 /// Returns the number of runs and partial orders.
 fn runs(test: &CargoTest) -> String {
-    let mut out = format!("{}, {}", plural(test.runs, "run"), plural(test.partial_orders, "partial order"));
+    let (runs, orders) = (plural(test.runs, "run"), plural(test.partial_orders, "partial order"));
+    let mut out = format!("{runs}{}, {orders}", forks(&test.forks));
     if test.memory == MemoryModel::Weak {
         out.push_str(" under weak memory");
     }

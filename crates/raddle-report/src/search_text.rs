@@ -1,7 +1,7 @@
 //! The summary of a search as text.
 
 use crate::claim_text::{exhaustion, unless_exhausted};
-use crate::shape::{NativeRun, Races};
+use crate::shape::{Forks, NativeRun, Races};
 use crate::text::{count, kinds, plural};
 use raddle_model::{FrontEnd, MemoryModel};
 use std::fmt::Write;
@@ -36,6 +36,18 @@ pub fn inconclusive(runs: u64, of: u64, limit: u64) -> String {
 /// The maximum number of iRoots of a failing run that are listed.
 const MOST_TOLD: usize = 4;
 
+/// Returns the part of the runs that needed no process of their own, in parentheses after a space; nothing if all
+/// were forked as requested.
+pub(crate) fn forks(forks: &Forks) -> String {
+    match forks.without_fork {
+        0 if forks.reset_unsupported => {
+            " (all forked, because this system has no userfaultfd or PAGEMAP_SCAN)".to_owned()
+        }
+        0 => String::new(),
+        runs => format!(" ({} without a fork)", count(runs)),
+    }
+}
+
 /// Returns the summary of a search: the number of runs, and the first failure.
 pub fn summary(report: &NativeRun, front_end: FrontEnd) -> String {
     let threads = front_end.thread_nouns();
@@ -45,10 +57,7 @@ pub fn summary(report: &NativeRun, front_end: FrontEnd) -> String {
         out,
         "{}{} under {}{}, seed {}: {}, up to {} and {}",
         plural(report.runs, "run"),
-        match report.without_fork {
-            0 => String::new(),
-            runs => format!(" ({} without a fork)", count(runs)),
-        },
+        forks(&report.forks),
         report.strategy,
         match (report.memory, report.weak_runs) {
             (MemoryModel::Weak, _) => " and weak memory".to_owned(),

@@ -109,6 +109,20 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
+/// The runs of a native program, pruned ones included, by their isolation from each other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct Forks {
+    /// Runs for which a process was forked; omitted if all were.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub forked: u64,
+    /// Runs that needed no process of their own; omitted if there are none.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub without_fork: u64,
+    /// True if runs were forked because the system does not support others; otherwise omitted.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub reset_unsupported: bool,
+}
+
 /// The output of `raddle run --json`.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct NativeRun {
@@ -124,12 +138,9 @@ pub struct NativeRun {
     pub kind: Option<String>,
     /// Complete runs.
     pub runs: u64,
-    /// Runs of a native program, pruned ones included, for which a process was forked; omitted if all were.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub forked: u64,
-    /// Runs of a native program, pruned ones included, that needed no process of their own; omitted if there are none.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub without_fork: u64,
+    /// The numbers of forked runs and of others. They depend on the number of jobs and on the machine.
+    #[serde(flatten)]
+    pub forks: Forks,
     /// Runs that failed.
     pub failures: u64,
     /// The number of the first failing run, from 0.

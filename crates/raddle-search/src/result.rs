@@ -152,6 +152,8 @@ pub(crate) struct Counts {
     #[serde(default)]
     reset_difference: Option<String>,
     #[serde(default)]
+    reset_unsupported: bool,
+    #[serde(default)]
     forgot_writes: u64,
     #[serde(default)]
     has_weak_orders: bool,
@@ -187,6 +189,7 @@ impl Counts {
             discoveries: tally.discoveries,
             forked: tally.forked,
             reset_difference: tally.reset_difference.clone(),
+            reset_unsupported: tally.reset_unsupported,
             forgot_writes: tally.forgot_writes,
             has_weak_orders: tally.has_weak_orders,
             weak_runs: tally.weak_runs,
@@ -233,6 +236,7 @@ impl Counts {
             discoveries: self.discoveries,
             forked: self.forked,
             reset_difference: self.reset_difference.clone(),
+            reset_unsupported: self.reset_unsupported,
             forgot_writes: self.forgot_writes,
             has_weak_orders: self.has_weak_orders,
             weak_runs: self.weak_runs,

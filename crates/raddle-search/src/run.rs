@@ -59,6 +59,9 @@ pub struct Details {
     /// The difference from the same run in a forked process, if it was checked and differed: an internal error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reset_difference: Option<String>,
+    /// True if it shows that the system does not support runs without a fork. Not stored, as for [`Run::forked`].
+    #[serde(skip)]
+    pub reset_unsupported: bool,
     /// True if a choice of weak memory was smaller than the model allows, because old writes had been dropped.
     #[serde(skip_serializing_if = "is_false")]
     pub forgot_writes: bool,

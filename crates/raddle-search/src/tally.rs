@@ -67,6 +67,8 @@ pub struct Tally {
     pub forked: u64,
     /// The first difference between a run without a fork and the same run with one: an internal error.
     pub reset_difference: Option<String>,
+    /// True if all runs of a job were forked because the system does not support others.
+    pub reset_unsupported: bool,
     /// Runs in which a choice of weak memory was smaller than the model allows, pruned ones included.
     pub forgot_writes: u64,
     /// True if a run had an atomic access with a memory order weaker than sequential consistency.
@@ -164,6 +166,7 @@ impl Tally {
         if self.profiling_error.is_none() {
             self.profiling_error.clone_from(&details.profiling_error);
         }
+        self.reset_unsupported |= details.reset_unsupported;
         if self.reset_difference.is_none() {
             self.reset_difference.clone_from(&details.reset_difference);
         }
@@ -245,6 +248,7 @@ impl Tally {
         self.profiling_error = self.profiling_error.take().or(other.profiling_error);
         self.forked += other.forked;
         self.reset_difference = self.reset_difference.take().or(other.reset_difference);
+        self.reset_unsupported |= other.reset_unsupported;
     }
 
     /// Sets [`Tally::exhausted`] from the state of each strategy, and removes numbers that depend on the

@@ -158,7 +158,7 @@ pub(crate) struct CargoTestArgs {
     #[command(flatten)]
     pub(crate) memory: MemoryArgs,
     /// Isolation of runs from each other; the runs are the same
-    #[arg(long, value_enum, default_value_t = IsolationArg::Fork)]
+    #[arg(long, value_enum, default_value_t = IsolationArg::Reset)]
     pub(crate) isolation: IsolationArg,
     /// Abandon a run that has not ended after this long
     #[arg(long, value_name = "T", default_value = "20s", value_parser = duration)]
@@ -210,7 +210,7 @@ pub(crate) struct CargoRunArgs {
     #[command(flatten)]
     pub(crate) memory: MemoryArgs,
     /// Isolation of runs from each other; the runs are the same
-    #[arg(long, value_enum, default_value_t = IsolationArg::Fork)]
+    #[arg(long, value_enum, default_value_t = IsolationArg::Reset)]
     pub(crate) isolation: IsolationArg,
     /// Abandon a run that has not ended after this long
     #[arg(long, value_name = "T", default_value = "20s", value_parser = duration)]

@@ -44,7 +44,7 @@ pub(crate) struct NativeArgs {
     #[arg(long, value_enum, default_value_t = ThreadsArg::Fibers)]
     pub(crate) threads: ThreadsArg,
     /// Isolation of runs from each other; the runs are the same
-    #[arg(long, value_enum, default_value_t = IsolationArg::Fork)]
+    #[arg(long, value_enum, default_value_t = IsolationArg::Reset)]
     pub(crate) isolation: IsolationArg,
     /// Report which interleavings (iRoots of Maple's idioms) runs had, and which were predicted, and store
     /// them; executes the runs of a strategy in order

@@ -2,7 +2,7 @@
 
 use crate::args::CargoTestArgs;
 use crate::ci::Reports;
-use crate::notes::{early_timeouts, missed_memory, reset_difference};
+use crate::notes::{early_timeouts, forks, missed_memory, reset_difference};
 use crate::outcome::{Outcome, emit};
 use crate::result::{Executed, MergedTarget, TargetResult};
 use crate::show;
@@ -223,6 +223,7 @@ fn judge(tested: &mut CargoTest, tally: &Tally, is_part: bool) {
         TestStatus::Passed
     };
     tested.runs = tally.runs;
+    tested.forks = forks(tally);
     tested.failures = tally.failures;
     tested.partial_orders = tally.partial_orders();
     tested.threads = tally.threads.saturating_sub(1);

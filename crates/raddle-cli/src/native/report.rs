@@ -4,7 +4,7 @@ use super::races;
 use crate::args::{NativeArgs, PointsArg, ThreadsArg};
 use crate::ci::{Reports, searched};
 use crate::notes::{
-    early_timeouts, exit_statuses, missed_memory, report, reset_difference, unexplored_memory,
+    early_timeouts, exit_statuses, forks, missed_memory, report, reset_difference, unexplored_memory,
 };
 use crate::outcome::Outcome;
 use crate::result::{Failing, MergedTarget, identity};
@@ -171,9 +171,7 @@ impl Searched {
         report.claims = claims(&tally, lanes);
         report.memory = facts.settings.memory;
         report.weak_runs = tally.weak_runs;
-        report.without_fork = tally.runs + tally.cut_off - tally.forked;
-        // If every run was forked, the number says nothing new.
-        report.forked = if report.without_fork > 0 { tally.forked } else { 0 };
+        report.forks = forks(&tally);
         report.coverage = covered;
         match races {
             Ok(races) => report.races = races,

@@ -110,6 +110,49 @@ fn changes_that_cannot_be_undone_end_the_process() {
     assert_eq!((report["failures"].as_u64(), without_fork), (Some(0), 19), "{report}");
 }
 
+/// Containers may forbid `userfaultfd`, and older kernels have no `PAGEMAP_SCAN`: then every run is forked.
+#[test]
+fn runs_are_forked_where_the_system_cannot_undo_them() {
+    let folder = compile("isolation-contained", "lost_update", &[]);
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/native/contained.c");
+    let gcc = Command::new("gcc").args(["-o", "contained"]).arg(source).current_dir(&folder).status();
+    assert!(gcc.expect("gcc starts").success());
+    let search = |without: &str, more: &[&str]| {
+        let words = ["run", "--fresh", "--jobs", "1", "--runs", "50", "--keep-going"];
+        let mut command = Command::new(folder.join("contained"));
+        command.arg(without).arg(env!("CARGO_BIN_EXE_raddle")).args(words).args(more);
+        let output = command.args(["--", "./lost_update"]).current_dir(&folder).output();
+        String::from_utf8(output.expect("it starts").stdout).expect("output is UTF-8")
+    };
+    let json = |without: &str, isolation: &str| -> Value {
+        let text = search(without, &["--json", "--isolation", isolation]);
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
+    };
+    let forked = json("nothing", "fork");
+    for without in ["userfaultfd", "PAGEMAP_SCAN"] {
+        let mut report = json(without, "reset");
+        let fields = report.as_object_mut().expect("a report has fields");
+        assert_eq!(fields.remove("reset_unsupported"), Some(Value::Bool(true)), "{without}");
+        assert_eq!(report, forked, "{without}");
+    }
+    let text = search("userfaultfd", &[]);
+    assert_eq!(
+        text.matches("50 runs (all forked, because this system has no userfaultfd").count(),
+        1,
+        "{text}"
+    );
+}
+
+/// Runs that pass are executed in batches; a difference from a forked run would be a note.
+#[test]
+fn runs_in_batches_are_the_same() {
+    let folder = compile("isolation-batches", "no_race", &[]);
+    for strategy in ["random-walk", "surw+pos", "dpor"] {
+        let count = same(&folder, &["--runs", "3100", "--strategy", strategy], "./no_race");
+        assert!(count > 0, "{strategy}");
+    }
+}
+
 /// A crash ends the process, and the next run begins in a fresh one.
 #[test]
 fn runs_after_a_crash_are_the_same() {

@@ -59,7 +59,12 @@ fn raddle(folder: &Path, words: &[&str]) -> Output {
 fn run(folder: &Path, words: &[&str]) -> Value {
     let output = raddle(folder, &[&["run", "--json"], words].concat());
     let messages = String::from_utf8_lossy(&output.stderr);
-    let report: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {messages}"));
+    let mut report: Value =
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {messages}"));
+    if let Some(fields) = report.as_object_mut() {
+        // They depend on the number of jobs and on the machine.
+        fields.retain(|name, _| !["forked", "without_fork", "reset_unsupported"].contains(&&name[..]));
+    }
     let failed = report["verdict"] == "failed";
     assert_eq!(output.status.code(), Some(i32::from(failed)), "{report} {messages}");
     assert_eq!(report["failures"].as_u64() > Some(0), failed, "{report}");

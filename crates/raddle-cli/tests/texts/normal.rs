@@ -38,6 +38,7 @@ impl Normal {
 const PATTERNS: [(&str, &str); 19] = [
     // The width of a path decides the gap after it.
     (r"(?m)^(FAIL  \[(root|here|scratch)\]\S*) {2,}", "$1  "),
+    (r"\b(runs?) \(([0-9,]+ without a fork|all forked, [^)]*)\)", "$1"),
     (r"[0-9][0-9,]*/s\b", "1,000/s"),
     (r"\[ *[0-9.]+s\]", "[   0.001s]"),
     (r"\bin [0-9.]+m?s\b", "in 0.01s"),
@@ -63,8 +64,12 @@ const PATTERNS: [(&str, &str); 19] = [
 /// Formats a line of JSON with a line for each value, sorted by key, so that a difference is readable.
 /// Returns any other line unchanged.
 fn indented(line: &str) -> String {
-    let object =
+    let mut object =
         line.starts_with('{').then(|| serde_json::from_str::<serde_json::Value>(line).ok()).flatten();
+    if let Some(fields) = object.as_mut().and_then(|object| object.as_object_mut()) {
+        // Machines differ in whether runs need a fork.
+        fields.retain(|name, _| !["forked", "without_fork", "reset_unsupported"].contains(&&name[..]));
+    }
     object.map_or_else(|| line.to_owned(), |object| format!("{object:#}"))
 }
 

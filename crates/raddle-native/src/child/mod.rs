@@ -3,6 +3,7 @@
 pub(crate) mod accesses;
 pub(crate) mod alarms;
 pub(crate) mod atomics;
+pub(crate) mod batch;
 pub(crate) mod callers;
 pub(crate) mod control;
 pub(crate) mod crash;

@@ -25,6 +25,8 @@ pub(crate) struct PutBack {
     /// The contents of these pages at that moment.
     saved: Vec<u8>,
     heap_end: usize,
+    /// The number of page faults of this process when the written pages were last listed.
+    faults: Option<u64>,
 }
 
 impl PutBack {
@@ -40,12 +42,13 @@ impl PutBack {
         let pages = WrittenPages::watch(&mappings, Some(below), FILES)?;
         let twin = twin()?;
         shared_memory::note_twin(twin);
-        Some(PutBack { pages, twin, written: Vec::new(), saved: Vec::new(), heap_end: heap_end() })
+        let (written, saved) = (Vec::new(), Vec::new());
+        Some(PutBack { pages, twin, written, saved, heap_end: heap_end(), faults: None })
     }
 
-    /// Returns true if the program has not returned memory to the system that it had then.
-    pub(crate) fn is_whole(&self) -> bool {
-        heap_end() >= self.heap_end
+    /// Returns true if a run with these effects has not returned memory to the system that the program had then.
+    pub(crate) fn is_whole(&self, effects: &Effects) -> bool {
+        !effects.has_break || heap_end() >= self.heap_end
     }
 
     /// Puts the memory back, and removes the mappings of a run with these effects. Returns `None` if it cannot.
@@ -54,14 +57,15 @@ impl PutBack {
             // SAFETY: the run, which is over, created the mapping.
             unsafe { raw::syscall(libc::SYS_munmap, [begin, length, 0, 0, 0, 0]) };
         }
-        if heap_end() != self.heap_end {
+        if effects.has_break {
             // SAFETY: the run, which is over, added the memory after this address.
             unsafe { raw::syscall(libc::SYS_brk, [self.heap_end, 0, 0, 0, 0, 0]) };
         }
-        let mut count = 0;
-        self.pages.each(|pages| count += pages.len() / PAGE)?;
-        if count != self.written.len() {
+        // A page is written for the first time with a page fault of this process, also by the kernel.
+        let faults = faults();
+        if faults.is_none() || faults != self.faults {
             self.save_new()?;
+            self.faults = faults;
         }
         for &(page, copy) in &self.written {
             // SAFETY: the page is memory of the program that it has written, and the run is over; the copy is a page.
@@ -80,6 +84,9 @@ impl PutBack {
                 .filter(|page| written.binary_search_by_key(page, |known| known.0).is_err());
             new.extend(unknown);
         })?;
+        if new.is_empty() {
+            return Some(());
+        }
         if written.len() + new.len() > MOST {
             return None;
         }
@@ -149,6 +156,16 @@ fn stack_limit() -> usize {
 fn heap_end() -> usize {
     // SAFETY: an invalid address changes nothing.
     unsafe { raw::syscall(libc::SYS_brk, [0; 6]) as usize }
+}
+
+/// Returns the number of page faults of all threads of this process so far.
+fn faults() -> Option<u64> {
+    // SAFETY: an all-zero usage is valid.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    let into = &raw mut usage as usize;
+    // SAFETY: the argument has room for a usage.
+    let error = unsafe { raw::syscall(libc::SYS_getrusage, [libc::RUSAGE_SELF as usize, into, 0, 0, 0, 0]) };
+    (error == 0).then_some((usage.ru_minflt + usage.ru_majflt) as u64)
 }
 
 /// Creates a copy of this process that does nothing, as a child of the server: the program must not find a child of its

@@ -17,7 +17,7 @@
 #![expect(unsafe_code, reason = "switches to another stack and back")]
 
 use crate::child::put_back::PutBack;
-use crate::child::{control, pool, runtime, streams, trap};
+use crate::child::{control, pool, runtime, shared_memory, streams, trap};
 use crate::platform::effects::{self, Effects};
 use crate::platform::{raw, signals};
 use std::arch::naked_asm;
@@ -30,8 +30,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub(crate) struct Hooks {
     /// The code and data of this library.
     pub(crate) own: fn() -> Range<usize>,
-    /// Reports the run, which is over, to the server, and learns from it.
-    pub(crate) over: fn(),
+    /// Keeps the results of the run, which is over, or reports them to the server, and learns from it. Returns true if
+    /// it has kept them: then the next run has the output for itself.
+    pub(crate) over: fn() -> bool,
     /// Waits for the next run and sets it up, and resets the variables of the entry points.
     pub(crate) next: fn(),
 }
@@ -101,13 +102,17 @@ extern "C" fn begin() -> ! {
     };
     resident.mask = signals::mask_signals(libc::SIG_BLOCK, 0);
     let own = (resident.hooks.own)();
-    if trap::record(&own) {
+    let is_possible = !trap::is_prepared();
+    if is_possible && trap::record(&own) {
         resident.memory = PutBack::remember(own);
     }
     if resident.memory.is_some() {
         effects::begin();
     } else {
-        trap::end();
+        shared_memory::note_no_reset(is_possible);
+        if is_possible {
+            trap::end();
+        }
     }
     resume()
 }
@@ -131,11 +136,14 @@ pub(crate) fn end_run() -> ! {
 extern "C" fn after_run() -> ! {
     let resident = resident();
     let (Some(effects), Some(memory)) = (effects::end(), &mut resident.memory) else { raw::exit(0) };
-    if !memory.is_whole() || has_pending_signals() || runtime::with(|runtime| runtime.has_os_threads()) {
+    if !memory.is_whole(&effects)
+        || has_pending_signals()
+        || runtime::with(|runtime| runtime.has_os_threads())
+    {
         raw::exit(0);
     }
-    (resident.hooks.over)();
-    undo(&effects);
+    let continues = (resident.hooks.over)();
+    undo(&effects, continues);
     // The server has the results, and forks another process if this one does not take the next order.
     if memory.put_back(&effects).is_none() {
         raw::exit(0);
@@ -151,8 +159,9 @@ extern "C" fn after_run() -> ! {
     resume()
 }
 
-/// Undoes the effects of a run, except for those on memory.
-fn undo(effects: &Effects) {
+/// Undoes the effects of a run, except for those on memory; if the process `continues` with another run of its batch,
+/// also the output.
+fn undo(effects: &Effects, continues: bool) {
     let call = |number, [a, b, c, d]: [usize; 4]| {
         // SAFETY: the run, which is over, opened the files; the actions are those that the signals had before it.
         unsafe { raw::syscall(number, [a, b, c, d, 0, 0]) };
@@ -160,6 +169,10 @@ fn undo(effects: &Effects) {
     effects.files.iter().for_each(|file| call(libc::SYS_close, [file.number, 0, 0, 0]));
     for (signal, action) in &effects.actions {
         call(libc::SYS_rt_sigaction, [*signal as usize, std::ptr::from_ref(action) as usize, 0, 8]);
+    }
+    if continues && effects.has_output {
+        call(libc::SYS_ftruncate, [1, 0, 0, 0]);
+        call(libc::SYS_lseek, [1, 0, libc::SEEK_SET as usize, 0]);
     }
     if effects.has_flags {
         [1, 2].into_iter().for_each(|file| call(libc::SYS_fcntl, [file, libc::F_SETFL as usize, 0, 0]));

@@ -122,75 +122,80 @@ pub(crate) fn write(runtime: &mut Runtime) {
             u64::from(runtime.has_interrupts),
         ]);
     if complete {
+        let has_passed = *summary.verdict == Verdict::Passed && runtime.status & 0xff == 0;
+        shared_memory::note_plain(if has_passed { cursor.length() } else { 0 });
         shared_memory::state().store(COMPLETE, Ordering::Release);
     } else {
         write_loss("the run is too long to be recorded\nhelp: lower --step-limit");
     }
 }
 
-/// Reads the results of a completed run.
+/// Reads the results of the latest run.
 pub(crate) fn read() -> Results {
     let mut cursor = Cursor::new();
     match shared_memory::state().load(Ordering::Acquire) {
         LOST => Results::Lost(String::from_utf8_lossy(&cursor.get::<u8>()).into_owned()),
         REFUSED => Results::Refused(String::from_utf8_lossy(&cursor.get::<u8>()).into_owned()),
-        COMPLETE => {
-            let Ok(verdict) = serde_json::from_slice(&cursor.get::<u8>()) else { return Results::None };
-            let (events, picks, made, places) = (cursor.get(), cursor.get(), cursor.get(), cursor.get());
-            let callers = cursor.get();
-            let (pending, ended, unwritten) = (cursor.get(), cursor.get(), cursor.get());
-            let interrupts = cursor.get();
-            let wakes = cursor.get();
-            let values = cursor.get();
-            let shared = cursor.get();
-            let memory = cursor.get();
-            let numbers: Vec<u64> = cursor.get();
-            let [
-                fingerprint,
-                rests,
-                idle_timeouts,
-                status,
-                accesses,
-                outside_waits,
-                processes,
-                steps,
-                values_from,
-                forgot_writes,
-                has_weak_orders,
-                has_interrupts,
-            ] = numbers[..]
-            else {
-                return Results::None;
-            };
-            Results::Complete(Box::new(RunData {
-                verdict,
-                steps,
-                events,
-                picks,
-                made,
-                places,
-                callers,
-                pending,
-                ended,
-                unwritten,
-                interrupts,
-                wakes,
-                values,
-                values_from: values_from as u32,
-                memory,
-                shared,
-                fingerprint,
-                rests,
-                idle_timeouts: idle_timeouts != 0,
-                status: status as i32,
-                accesses,
-                outside_waits,
-                processes,
-                forgot_writes: forgot_writes != 0,
-                has_weak_orders: has_weak_orders != 0,
-                has_interrupts: has_interrupts != 0,
-            }))
-        }
+        COMPLETE => read_parts(&mut cursor).map_or(Results::None, Results::Complete),
         _ => Results::None,
     }
+}
+
+/// Reads the results of a completed run from its parts.
+pub(crate) fn read_parts(cursor: &mut Cursor) -> Option<Box<RunData>> {
+    let verdict = serde_json::from_slice(&cursor.get::<u8>()).ok()?;
+    let (events, picks, made, places) = (cursor.get(), cursor.get(), cursor.get(), cursor.get());
+    let callers = cursor.get();
+    let (pending, ended, unwritten) = (cursor.get(), cursor.get(), cursor.get());
+    let interrupts = cursor.get();
+    let wakes = cursor.get();
+    let values = cursor.get();
+    let shared = cursor.get();
+    let memory = cursor.get();
+    let numbers: Vec<u64> = cursor.get();
+    let [
+        fingerprint,
+        rests,
+        idle_timeouts,
+        status,
+        accesses,
+        outside_waits,
+        processes,
+        steps,
+        values_from,
+        forgot_writes,
+        has_weak_orders,
+        has_interrupts,
+    ] = numbers[..]
+    else {
+        return None;
+    };
+    Some(Box::new(RunData {
+        verdict,
+        steps,
+        events,
+        picks,
+        made,
+        places,
+        callers,
+        pending,
+        ended,
+        unwritten,
+        interrupts,
+        wakes,
+        values,
+        values_from: values_from as u32,
+        memory,
+        shared,
+        fingerprint,
+        rests,
+        idle_timeouts: idle_timeouts != 0,
+        status: status as i32,
+        accesses,
+        outside_waits,
+        processes,
+        forgot_writes: forgot_writes != 0,
+        has_weak_orders: has_weak_orders != 0,
+        has_interrupts: has_interrupts != 0,
+    }))
 }

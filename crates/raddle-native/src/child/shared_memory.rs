@@ -7,8 +7,11 @@
 use crate::platform::raw;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
-/// The size of the memory; only written pages are allocated.
+/// The size of the memory of one run; only written pages are allocated.
 const SIZE: usize = 1 << 30;
+
+/// The size of the memory behind it, for a batch of runs ([`batch`](super::batch)).
+pub(super) const BATCH_SIZE: usize = 1 << 20;
 
 pub(super) const NONE: u64 = 0;
 pub(super) const COMPLETE: u64 = 1;
@@ -19,16 +22,21 @@ static MEMORY: AtomicUsize = AtomicUsize::new(0);
 
 /// Maps the memory; called once, by the server. Returns true on success.
 pub(crate) fn prepare() -> bool {
-    let memory = raw::map(SIZE, true, 0);
+    let memory = raw::map(SIZE + BATCH_SIZE, true, 0);
     MEMORY.store(memory as usize, Ordering::Relaxed);
     !memory.is_null()
 }
 
+/// Returns the address of the memory for a batch.
+pub(super) fn batch_memory() -> usize {
+    MEMORY.load(Ordering::Relaxed) + SIZE
+}
+
 /// The offset of the parts.
-const PARTS: usize = 128;
+const PARTS: usize = 256;
 
 /// Returns one of the numbers before the parts.
-fn number(index: usize) -> &'static AtomicU64 {
+pub(super) fn number(index: usize) -> &'static AtomicU64 {
     let base = MEMORY.load(Ordering::Relaxed) as *const AtomicU64;
     // SAFETY: the memory is mapped for as long as the process lives, and its beginning is only used as atomics.
     unsafe { &*base.add(index) }
@@ -121,6 +129,26 @@ pub(crate) fn is_done() -> bool {
     number(9).load(Ordering::Acquire) != 0
 }
 
+/// Records the number of bytes of the results, if the run has passed with exit status 0; otherwise 0.
+pub(super) fn note_plain(length: usize) {
+    number(14).store(length as u64, Ordering::Relaxed);
+}
+
+/// Returns the number of bytes of the results, if the run has passed with exit status 0; otherwise 0.
+pub(super) fn plain() -> usize {
+    number(14).load(Ordering::Relaxed) as usize
+}
+
+/// Records that the process cannot execute many runs, and whether the reason is the system.
+pub(crate) fn note_no_reset(is_system: bool) {
+    number(17).store(1 + u64::from(is_system), Ordering::Release);
+}
+
+/// Returns whether the reason is the system, if a process could not execute many runs.
+pub(crate) fn no_reset() -> Option<bool> {
+    number(17).load(Ordering::Acquire).checked_sub(1).map(|is_system| is_system != 0)
+}
+
 /// Records the twin of the process of the run; 0 is none.
 pub(crate) fn note_twin(process: i32) {
     number(10).store(process as u64, Ordering::Release);
@@ -131,38 +159,8 @@ pub(crate) fn twin() -> i32 {
     number(10).load(Ordering::Acquire) as i32
 }
 
-/// Orders the next run from a process that waits in [`await_order`].
-pub(crate) fn order(strategy: usize, run: u64) {
-    number(12).store(strategy as u64, Ordering::Relaxed);
-    number(13).store(run, Ordering::Relaxed);
-    let word = order_word();
-    word.store(ORDERED, Ordering::Release);
-    raw::futex_wake(word);
-}
-
-/// Waits for the order of a run, and takes it: returns the index of its strategy, and its own.
-pub(crate) fn await_order() -> (usize, u64) {
-    let word = order_word();
-    loop {
-        match word.load(Ordering::Acquire) {
-            ORDERED => break,
-            other => raw::futex_wait(word, other),
-        }
-    }
-    word.store(TAKEN, Ordering::Release);
-    (number(12).load(Ordering::Relaxed) as usize, number(13).load(Ordering::Relaxed))
-}
-
-/// Returns true if the latest order was not taken. Forgets it.
-pub(crate) fn take_order_back() -> bool {
-    order_word().swap(TAKEN, Ordering::AcqRel) == ORDERED
-}
-
-/// The states of an order.
-const TAKEN: u32 = 0;
-const ORDERED: u32 = 1;
-
-fn order_word() -> &'static AtomicU32 {
+/// Returns the word that changes with every batch of orders.
+pub(super) fn batch_word() -> &'static AtomicU32 {
     let base = MEMORY.load(Ordering::Relaxed) as *const AtomicU64;
     // SAFETY: the memory is mapped for as long as the process lives, and this number is only used here.
     unsafe { &*base.add(11).cast() }
@@ -170,6 +168,12 @@ fn order_word() -> &'static AtomicU32 {
 
 /// Forgets the results of the previous run.
 pub(crate) fn clear() {
+    number(9).store(0, Ordering::Relaxed);
+    clear_run();
+}
+
+/// Forgets the results of a run that is followed by another one of its batch.
+pub(super) fn clear_run() {
     state().store(NONE, Ordering::Release);
     note_running(0, 0);
     note_carrier(0);
@@ -178,7 +182,7 @@ pub(crate) fn clear() {
     note_sent(0);
     note_late(0);
     number(8).store(0, Ordering::Relaxed);
-    number(9).store(0, Ordering::Relaxed);
+    note_plain(0);
 }
 
 /// Returns true if the current run has written its results.
@@ -187,11 +191,28 @@ pub(crate) fn are_there() -> bool {
 }
 
 /// A position for writing or reading the parts in sequence.
-pub(super) struct Cursor(usize);
+pub(crate) struct Cursor(usize);
 
 impl Cursor {
     pub(super) fn new() -> Cursor {
         Cursor(PARTS)
+    }
+
+    /// Returns the parts of a run that were copied to an offset of the memory for a batch.
+    pub(super) fn of_batch(offset: usize) -> Cursor {
+        Cursor(SIZE + offset)
+    }
+
+    /// Returns the number of bytes before this position.
+    pub(super) fn length(&self) -> usize {
+        self.0 - PARTS
+    }
+
+    /// Returns the next bytes, which were written.
+    pub(super) fn bytes(&self, length: usize) -> &'static [u8] {
+        let base = MEMORY.load(Ordering::Relaxed) + self.0;
+        // SAFETY: the parts are inside the memory, and `put` has written them.
+        unsafe { std::slice::from_raw_parts(base as *const u8, length) }
     }
 
     pub(super) fn put<T: Copy>(&mut self, items: &[T]) -> bool {

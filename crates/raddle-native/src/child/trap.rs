@@ -34,6 +34,11 @@ pub(crate) fn is_on() -> bool {
     SELECTOR.load(Ordering::Relaxed) == HAND_OVER && !RECORDS.load(Ordering::Relaxed)
 }
 
+/// Returns true if system calls are forwarded to be controlled in every run.
+pub(crate) fn is_prepared() -> bool {
+    LENGTH.load(Ordering::Relaxed) != 0
+}
+
 /// Disables forwarding in a process that the program has created, and in one that does not record effects after all.
 pub(crate) fn end() {
     SELECTOR.store(LET_PASS, Ordering::Relaxed);
@@ -139,13 +144,10 @@ pub(crate) fn begin() {
 }
 
 /// Prepares to record the effects of all system calls of runs in this process ([`effects`]), except those made from
-/// `own`, the code of this library, which records its own. Returns false if that is not possible, as with OpenMP, whose
-/// calls are controlled.
+/// `own`, the code of this library, which records its own. Returns false if that is not possible. Not for OpenMP, whose
+/// calls are controlled ([`is_prepared`]).
 pub(crate) fn record(own: &Range<usize>) -> bool {
     const SA_RESTORER: u64 = 0x0400_0000;
-    if LENGTH.load(Ordering::Relaxed) != 0 {
-        return false;
-    }
     let flags = SA_RESTORER | (libc::SA_SIGINFO | libc::SA_NODEFER | libc::SA_ONSTACK) as u64;
     let action: Action = [recorded as *const () as u64, flags, return_from_handler as *const () as u64, 0];
     let set = [libc::SIGSYS as usize, std::ptr::from_ref(&action) as usize, 0, 8, 0, 0];

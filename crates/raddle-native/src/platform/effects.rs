@@ -20,6 +20,10 @@ pub(crate) struct Effects {
     pub(crate) actions: Vec<(c_int, Action)>,
     /// True if it changed the flags of the files for output.
     pub(crate) has_flags: bool,
+    /// True if it moved the end of the heap, or asked for it.
+    pub(crate) has_break: bool,
+    /// True if it printed, or moved in its output.
+    pub(crate) has_output: bool,
 }
 
 /// An open file of the run.
@@ -266,7 +270,9 @@ pub(crate) fn note(number: i64, arguments: &[usize; 6], result: isize, is_regula
     let [first, second, third, fourth, ..] = *arguments;
     let result = result as usize;
     with(|effects| match effect {
+        Effect::Output => effects.has_output = true,
         Effect::OutputFlags => effects.has_flags = true,
+        Effect::Break => effects.has_break = true,
         Effect::Opens if is_regular(result) => effects.files.push(File { number: result, is_regular: true }),
         // Reading a pipe or a terminal takes data away.
         Effect::Opens => leave_trace(),

@@ -25,6 +25,7 @@ const MODE_WRITE_PROTECT: u64 = 2;
 const PAGEMAP_SCAN: usize = 0xc060_6610;
 const WRITE_PROTECT_MATCHING: u64 = 1;
 const REQUIRE_PROTECTION: u64 = 2;
+const IS_WATCHED: u64 = 1 << 0;
 const IS_WRITTEN: u64 = 1 << 1;
 const IS_PRESENT: u64 = 1 << 3;
 const IS_SWAPPED: u64 = 1 << 4;
@@ -152,11 +153,10 @@ impl WrittenPages {
     /// Calls `action` with ranges of pages that were written, in order. Pages stay written. Returns `None` if the
     /// system refuses.
     pub(crate) fn each(&self, mut action: impl FnMut(Range<usize>)) -> Option<()> {
-        for span in &self.spans {
-            let wanted = if span.is_protected { (IS_WRITTEN, 0) } else { (0, IS_PRESENT | IS_SWAPPED) };
-            self.scan(&span.memory, 0, wanted, &mut action)?;
-        }
-        Some(())
+        let (Some(first), Some(last)) = (self.spans.first(), self.spans.last()) else { return Some(()) };
+        // The kernel skips mappings that are not watched. A page that is not protected and exists is written.
+        let wanted = (IS_WATCHED | IS_WRITTEN, IS_PRESENT | IS_SWAPPED);
+        self.scan(&(first.memory.start..last.memory.end), 0, wanted, &mut action)
     }
 
     /// Returns true if a page did not exist when watching began, so that it was zero.

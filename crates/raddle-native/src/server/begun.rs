@@ -30,3 +30,17 @@ pub(super) struct Begun {
     pub(super) random: u64,
     pub(super) wanted: Wanted,
 }
+
+/// The end of a run in a child.
+pub(super) enum End {
+    /// This is the child; the number is that of the server.
+    Child(i32),
+    /// The run is over, and the child executes the next one.
+    Stays,
+    /// It exited.
+    Ended(i32),
+    /// It exceeded the time limit of a run and was killed.
+    Late(String),
+    /// It could not be created.
+    Refused(String),
+}

@@ -8,6 +8,7 @@ pub(crate) mod bind;
 mod coverage;
 mod enact;
 mod learn;
+mod orders;
 mod orphans;
 mod output;
 mod panics;
@@ -54,7 +55,7 @@ pub(crate) fn serve(socket: i32) {
         return;
     }
     loop {
-        let Ok(order) = serde_json::from_slice::<Order>(server.wire.receive()) else { raw::exit(0) };
+        let order = server.orders.next(&mut server.wire);
         let Some(answer) = server.handle(&order) else { return };
         let passed = matches!(&answer, Answer::RunResult(ran) if ran.kind.is_none());
         if passed && matches!(order, Order::Run { awaited: false, .. }) {
@@ -113,7 +114,10 @@ impl Server {
     /// Executes a run under a strategy, which learns from it. Returns `None` in the child that must execute
     /// the run.
     fn run_under(&mut self, number: usize, run: u64, trace: bool) -> Option<Answer> {
-        let Some(begun) = self.begin(number, run) else { return Some(Answer::Exhausted) };
+        let Some(begun) = self.begin(number, run) else {
+            self.batch.next();
+            return Some(Answer::Exhausted);
+        };
         let (made, is_forked) = self.make_run_of(&begun)?;
         let (mut data, mut difference) = match made {
             Ok(data) => (data, None),
@@ -130,6 +134,7 @@ impl Server {
         ran.weak_memory = begun.is_weak;
         ran.forked = is_forked;
         ran.reset_difference = difference;
+        ran.reset_unsupported = self.note_no_reset();
         if trace && ran.kind.is_some() {
             let spec = self.setup.strategies[number].clone();
             self.add_trace(&mut ran, &data, spec, run);

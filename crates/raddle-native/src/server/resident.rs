@@ -5,10 +5,10 @@
 //! the state of the server is that of a server whose runs are all forked.
 #![expect(unsafe_code, reason = "the hooks of a child find the server's data by a static")]
 
-use super::begun::{Begun, Wanted};
-use super::runs::End;
+use super::begun::{Begun, End, Wanted};
 use super::state::Server;
 use super::{orphans, signals};
+use crate::child::batch::{self, Batch};
 use crate::child::interpose::unwind;
 use crate::child::resident::{self, Hooks};
 use crate::child::results::{self, Results, RunData};
@@ -39,25 +39,56 @@ impl Server {
         Some(Begun { number, run, learns, needs, is_weak, random, wanted })
     }
 
-    /// Lets the current child execute a run that has begun; `None` if there is no such child.
-    pub(super) fn order(&mut self, begun: &Begun) -> Option<End> {
+    /// Returns the results of a run that has begun, or the end of its process, if the current child executes it;
+    /// `None` if there is no such child.
+    pub(super) fn result_of(&mut self, begun: &Begun) -> Option<Result<Box<RunData>, End>> {
+        if let Some(data) = self.batch.next() {
+            return Some(Ok(data));
+        }
+        if self.end_of_batch.is_none() {
+            self.execute_batch(begun)?;
+            if let Some(data) = self.batch.next() {
+                return Some(Ok(data));
+            }
+        }
+        self.end_of_batch.take().map(Err)
+    }
+
+    /// Lets the current child execute a run that has begun, and those that are ordered after it, until one is not
+    /// simply a run that passed. Returns `None` if there is no such child.
+    fn execute_batch(&mut self, begun: &Begun) -> Option<()> {
         let process = self.residents.process?;
         if signals::status(process).is_some() {
             self.note_end_of_resident();
             return None;
+        }
+        let mut runs = [(begun.number, begun.run); batch::MOST];
+        let mut count = 1;
+        // The server compares the output of every run with the expected one.
+        let most = if self.expected.is_some() { 1 } else { self.residents.until_check().min(batch::MOST) };
+        self.orders.look_ahead(&mut self.wire, most - 1);
+        for (run, next) in runs[1..most].iter_mut().zip(self.orders.runs()) {
+            (*run, count) = (next, count + 1);
         }
         self.truncate_files();
         for file in self.files() {
             // A forked child has the same position. SAFETY: the file is ours.
             unsafe { libc::lseek(file, 0, libc::SEEK_SET) };
         }
-        shared_memory::order(begun.number, begun.run);
+        shared_memory::clear();
+        batch::order(&runs[..count]);
         let end = self.wait(process);
-        if matches!(end, End::Stays) {
-            return Some(end);
-        }
-        let was_taken = !shared_memory::take_order_back();
-        was_taken.then_some(end)
+        self.batch = Batch::end();
+        self.end_of_batch = self.batch.has_last.then_some(end);
+        Some(())
+    }
+
+    /// Forks all further runs if the program or the system requires it. Returns true if this is new, and the reason is
+    /// the system.
+    pub(super) fn note_no_reset(&mut self) -> bool {
+        let reason = shared_memory::no_reset().filter(|_| self.residents.are_wanted);
+        self.residents.are_wanted &= reason.is_none();
+        reason == Some(true)
     }
 
     /// Ends what is left of a child that executes many runs, if the one that has ended is one.
@@ -131,20 +162,29 @@ fn own() -> Range<usize> {
     own.start as usize..own.end as usize
 }
 
-/// Reports the run, which is over, to the server, and learns from it as the server does.
-fn over() {
+/// Keeps the results of the run, which is over, or reports them to the server, and learns from it as the server does.
+fn over() -> bool {
     let server = server();
-    let Some(begun) = server.begun else { return };
+    let Some(begun) = server.begun else { return false };
     server.strategies[begun.number] = runtime::take();
     let data = if begun.learns { results::read() } else { Results::None };
+    let is_kept = batch::keep();
+    if !is_kept {
+        wake_server();
+    }
+    if let Results::Complete(data) = data {
+        server.learn(&begun, &data);
+    }
+    is_kept
+}
+
+/// Tells the server that the batch is over.
+fn wake_server() {
     shared_memory::note_done();
     // SAFETY: the server waits for this signal; the system calls touch no memory.
     unsafe {
         let parent = raw::syscall(libc::SYS_getppid, [0; 6]);
         raw::syscall(libc::SYS_kill, [parent as usize, libc::SIGCHLD as usize, 0, 0, 0, 0]);
-    }
-    if let Results::Complete(data) = data {
-        server.learn(&begun, &data);
     }
 }
 
@@ -153,10 +193,16 @@ fn next() {
     let server = server();
     unwind::forget();
     pending::forget();
-    let (number, run) = shared_memory::await_order();
-    server.begun = server.begin(number, run);
-    let Some(begun) = server.begun else { raw::exit(0) };
-    let Some(strategy) = server.strategies[number].take() else { raw::exit(0) };
+    let begun = loop {
+        let (number, run) = batch::take();
+        match server.begin(number, run) {
+            Some(begun) => break begun,
+            None if batch::keep_exhausted() => {}
+            None => wake_server(),
+        }
+    };
+    server.begun = Some(begun);
+    let Some(strategy) = server.strategies[begun.number].take() else { raw::exit(0) };
     server.install(strategy, begun.wanted);
     server.set_up(begun.random, server.setup.points, None, None);
 }

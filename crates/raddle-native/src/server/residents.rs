@@ -59,6 +59,11 @@ impl Residents {
         self.unchecked == 0
     }
 
+    /// Returns the number of runs up to the next one that should be repeated.
+    pub(super) fn until_check(&self) -> usize {
+        (CHECKED - self.unchecked) as usize
+    }
+
     /// Records that the current child has ended.
     pub(super) fn note_end(&mut self) {
         self.process = None;

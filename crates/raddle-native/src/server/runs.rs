@@ -1,7 +1,7 @@
 //! Runs: each is executed in a child, which leaves its results in shared memory.
 #![expect(unsafe_code, reason = "forks processes and waits for them")]
 
-use super::begun::{Begun, Wanted};
+use super::begun::{Begun, End, Wanted};
 use super::orphans;
 use super::record;
 use super::signals;
@@ -12,25 +12,11 @@ use crate::child::results::{self, Results, RunData};
 use crate::child::runtime::{self, Runtime};
 use crate::child::stack::Callers;
 use crate::child::values::Values;
-use crate::child::{callers, control, crash, pool, shared_memory};
+use crate::child::{batch, callers, control, crash, pool, shared_memory};
 use crate::platform::{memory, raw};
 use raddle_engine::{Engine, Strategy};
 use raddle_model::MemoryModel;
 use raddle_model::native::{Answer, Points};
-
-/// The end of a run in a child.
-pub(super) enum End {
-    /// This is the child; the number is that of the server.
-    Child(i32),
-    /// The run is over, and the child executes the next one.
-    Stays,
-    /// It exited.
-    Ended(i32),
-    /// It exceeded the time limit of a run and was killed.
-    Late(String),
-    /// It could not be created.
-    Refused(String),
-}
 
 impl Server {
     /// Executes one run, under the strategy that `strategy` returns in the child, with this shared memory; if
@@ -61,9 +47,12 @@ impl Server {
     /// Executes a run of a strategy, in the child that executes many runs if there is one. Also returns whether it was
     /// forked.
     pub(super) fn make_run_of(&mut self, begun: &Begun) -> Option<(Result<Box<RunData>, Answer>, bool)> {
-        shared_memory::clear();
         let forks = self.forks;
-        let end = self.order(begun);
+        let end = match self.result_of(begun) {
+            Some(Ok(data)) => return Some((Ok(data), false)),
+            Some(Err(end)) => Some(end),
+            None => None,
+        };
         let is_first = end.is_none() && self.residents.is_due();
         let begin = |server: &mut Server, halt: Option<Halt>| {
             let strategy = server.strategies[begun.number].take()?;
@@ -243,14 +232,17 @@ impl Server {
     pub(super) fn wait(&mut self, child: i32) -> End {
         let patience = i32::try_from(self.setup.patience_ms).unwrap_or(i32::MAX);
         let mut late = None;
+        let mut taken = batch::taken();
         let status = loop {
-            let in_time = self.signals.wait(patience);
+            let mut in_time = self.signals.wait(patience);
             if shared_memory::is_done() {
                 return End::Stays;
             }
             if let Some(status) = signals::status(child) {
                 break status;
             }
+            // The limit is that of one run, not of a batch.
+            in_time |= std::mem::replace(&mut taken, batch::taken()) != batch::taken();
             if !in_time {
                 late.get_or_insert_with(|| record::stuck(child, patience, self.modules, || self.ask(child)));
                 // SAFETY: the child was not waited for, so the number is still its own.

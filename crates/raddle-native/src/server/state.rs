@@ -1,11 +1,13 @@
 //! The state of the server.
 #![expect(unsafe_code, reason = "files are identified by numbers")]
 
-use super::begun::Begun;
+use super::begun::{Begun, End};
+use super::orders::Orders;
 use super::processor::Processors;
 use super::residents::Residents;
 use super::signals::Signals;
 use super::wire::Wire;
+use crate::child::batch::Batch;
 use crate::child::known::Known;
 use crate::platform::memory;
 use crate::platform::modules::Modules;
@@ -52,6 +54,11 @@ pub(super) struct Server {
     pub(super) forks: u64,
     /// True if the next child executes many runs.
     pub(super) is_first: bool,
+    /// The orders that were read in advance.
+    pub(super) orders: Orders,
+    /// The results of the latest batch of a child that executes many runs, and how the run after them ended.
+    pub(super) batch: Batch,
+    pub(super) end_of_batch: Option<End>,
     /// In a child that executes many runs, the current one.
     pub(super) begun: Option<Begun>,
 }
@@ -131,6 +138,9 @@ impl Server {
             residents,
             forks: 0,
             is_first: false,
+            orders: Orders::default(),
+            batch: Batch::none(),
+            end_of_batch: None,
             begun: None,
         })
     }

@@ -77,6 +77,12 @@ impl Wire {
         &self.ahead[begin..self.taken]
     }
 
+    /// Returns true if a message is there that was read already.
+    pub(crate) fn has_message(&self) -> bool {
+        let unread = &self.ahead[self.taken..];
+        unread.first_chunk().is_some_and(|&length| unread.len() >= 4 + u32::from_le_bytes(length) as usize)
+    }
+
     /// Reads until `wanted` unconsumed bytes are there.
     fn read(&mut self, wanted: usize) {
         while self.ahead.len() < self.taken + wanted {

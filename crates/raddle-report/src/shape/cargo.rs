@@ -17,6 +17,9 @@ pub struct CargoTest {
     pub seconds: f64,
     /// Complete runs.
     pub runs: u64,
+    /// The numbers of forked runs and of others. They depend on the number of jobs and on the machine.
+    #[serde(flatten)]
+    pub forks: super::Forks,
     /// Failing runs.
     pub failures: u64,
     /// The number of distinct partial orders.
