@@ -229,7 +229,9 @@ impl Session<'_> {
         let begun = now();
         let path = binary.path.to_str().context("the program's path is no text")?.to_owned();
         let words: Vec<String> = [path].into_iter().chain(cargo::arguments(test)).collect();
-        let environment = Environment { test: Some(test.name.clone()), ..binary.environment.clone() };
+        let mut environment = Environment { test: Some(test.name.clone()), ..binary.environment.clone() };
+        // The output is no terminal. The harness would read the description of one in every run.
+        environment.environment.push(("TERM".to_owned(), String::new()));
         let lanes = Lanes::parse(&budget.strategy, self.args.search.portfolio())?;
         let part = part_of_test(&self.args.search.part, &lanes)?;
         let setup = self.setup(&test.name, &lanes, budget);

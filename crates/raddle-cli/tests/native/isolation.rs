@@ -153,6 +153,14 @@ fn runs_in_batches_are_the_same() {
     }
 }
 
+/// Threads that wait when the program ends, or that are deadlocked, end with the run.
+#[test]
+fn threads_that_have_not_ended_are_no_trace() {
+    let folder = compile("isolation-unended", "unended", &[]);
+    let count = same(&folder, &["--runs", "50", "--fail-on-exit"], "./unended");
+    assert_eq!(count, 49);
+}
+
 /// A crash ends the process, and the next run begins in a fresh one.
 #[test]
 fn runs_after_a_crash_are_the_same() {

@@ -16,6 +16,17 @@ pub(crate) const MOST: usize = 64;
 /// The offset of the results.
 const RESULTS: usize = MOST * size_of::<[u64; 2]>();
 
+/// Instead of the index of a strategy: the order is a text where results begin, and its length follows.
+const TEXT: u64 = u64::MAX;
+
+/// An order that was taken.
+pub(crate) enum Taken {
+    /// The index of a strategy, and that of its run.
+    Run(usize, u64),
+    /// The description of a run.
+    Text(&'static [u8]),
+}
+
 /// The end of the results, without what runs of exhausted strategies use.
 const LIMIT: usize = BATCH_SIZE - 8 * MOST;
 
@@ -57,7 +68,26 @@ pub(crate) fn order(runs: &[(usize, u64)]) {
         // SAFETY: the memory has room for `MOST` orders, and the process that reads them waits.
         unsafe { word(16 * index).cast::<[u64; 2]>().write([strategy as u64, run]) };
     }
-    orders().store(runs.len() as u64, Ordering::Relaxed);
+    publish(runs.len());
+}
+
+/// Orders a run that is described by a text. Returns false if it is too long.
+pub(crate) fn order_text(text: &[u8]) -> bool {
+    if RESULTS + text.len() > LIMIT {
+        return false;
+    }
+    // SAFETY: the memory has room for the order and, by the check above, for the text; the process that reads them waits.
+    unsafe {
+        word(0).cast::<[u64; 2]>().write([TEXT, text.len() as u64]);
+        std::ptr::copy_nonoverlapping(text.as_ptr(), word(RESULTS).cast::<u8>(), text.len());
+    }
+    publish(1);
+    true
+}
+
+/// Wakes the process for a batch of so many orders.
+fn publish(count: usize) {
+    orders().store(count as u64, Ordering::Relaxed);
     taken_orders().store(0, Ordering::Relaxed);
     kept_runs().store(0, Ordering::Relaxed);
     used().store(RESULTS as u64, Ordering::Relaxed);
@@ -66,7 +96,7 @@ pub(crate) fn order(runs: &[(usize, u64)]) {
 }
 
 /// Takes the next order, and waits for one if none is left.
-pub(crate) fn take() -> (usize, u64) {
+pub(crate) fn take() -> Taken {
     if !HAS_BEGUN.swap(true, Ordering::Relaxed) {
         loop {
             match batch_word().load(Ordering::Acquire) {
@@ -79,7 +109,11 @@ pub(crate) fn take() -> (usize, u64) {
     let index = taken_orders().fetch_add(1, Ordering::AcqRel) as usize;
     // SAFETY: the server has written the order there.
     let [strategy, run] = unsafe { word(16 * index).cast::<[u64; 2]>().read() };
-    (strategy as usize, run)
+    if strategy == TEXT {
+        // SAFETY: the server has written a text of this length there, and no results follow before it is read.
+        return Taken::Text(unsafe { std::slice::from_raw_parts(word(RESULTS).cast(), run as usize) });
+    }
+    Taken::Run(strategy as usize, run)
 }
 
 /// Returns true if the batch has orders that were not taken.
@@ -121,6 +155,16 @@ pub(crate) fn keep_exhausted() -> bool {
     is_left
 }
 
+/// Returns the number of runs of the latest batch that were kept.
+pub(crate) fn kept() -> u64 {
+    kept_runs().load(Ordering::Acquire)
+}
+
+/// Forgets the latest batch, before the first one of another process.
+pub(crate) fn forget() {
+    kept_runs().store(0, Ordering::Relaxed);
+}
+
 /// Returns the number of orders that were taken.
 pub(crate) fn taken() -> u64 {
     taken_orders().load(Ordering::Acquire)
@@ -143,7 +187,7 @@ impl Batch {
     /// Returns the results of the latest batch, whose process waits or has ended.
     pub(crate) fn end() -> Batch {
         batch_word().store(TAKEN, Ordering::Release);
-        let left = kept_runs().load(Ordering::Acquire);
+        let left = kept();
         Batch { left, offset: RESULTS, has_last: taken() > left }
     }
 

@@ -78,6 +78,8 @@ pub(crate) const PARKED: u32 = 1;
 pub(crate) const RELEASED: u32 = 2;
 /// The OS thread may continue its own work; only if threads stay on their own OS threads.
 pub(crate) const TURN: u32 = 3;
+/// The OS thread ends without a look at its context; only after a run.
+const ABANDONED: u32 = 4;
 
 impl Fiber {
     /// Creates a fiber without a context. The carrier's fiber gets one when it is switched away from, others
@@ -165,6 +167,13 @@ impl Fiber {
                 return;
             }
         }
+        self.wait_for_end();
+    }
+
+    /// Ends the OS thread, which is parked, after a run whose memory is put back.
+    pub(crate) fn abandon(&self) {
+        self.state.store(ABANDONED, Ordering::Release);
+        raw::futex_wake(&self.state);
         self.wait_for_end();
     }
 
@@ -360,6 +369,8 @@ pub(super) unsafe extern "C" fn park_stack(fiber: *mut Fiber) {
         "mov eax, [rbx + 16]",
         "cmp eax, {RELEASED}",
         "je 3f",
+        "cmp eax, {ABANDONED}",
+        "je 4f",
         "lea rdi, [rbx + 16]",
         "xor esi, esi",
         "mov edx, {PARKED}",
@@ -379,8 +390,15 @@ pub(super) unsafe extern "C" fn park_stack(fiber: *mut Fiber) {
         "pop rbx",
         "pop rbp",
         "ret",
+        // exit(0).
+        "4:",
+        "xor edi, edi",
+        "mov eax, 60",
+        "syscall",
+        "ud2",
         PARKED = const PARKED,
         RELEASED = const RELEASED,
+        ABANDONED = const ABANDONED,
     )
 }
 

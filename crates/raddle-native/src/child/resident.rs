@@ -136,12 +136,10 @@ pub(crate) fn end_run() -> ! {
 extern "C" fn after_run() -> ! {
     let resident = resident();
     let (Some(effects), Some(memory)) = (effects::end(), &mut resident.memory) else { raw::exit(0) };
-    if !memory.is_whole(&effects)
-        || has_pending_signals()
-        || runtime::with(|runtime| runtime.has_os_threads())
-    {
+    if !memory.is_whole(&effects) || has_pending_signals() {
         raw::exit(0);
     }
+    runtime::with(|runtime| runtime.abandon_os_threads());
     let continues = (resident.hooks.over)();
     undo(&effects, continues);
     // The server has the results, and forks another process if this one does not take the next order.

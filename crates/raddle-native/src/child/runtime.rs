@@ -297,12 +297,16 @@ impl Runtime {
         Some(ThreadId(found as u32))
     }
 
-    /// Returns true if a thread has an OS thread that has not ended.
-    pub(crate) fn has_os_threads(&self) -> bool {
-        let others = self.threads.iter().enumerate().skip(1);
-        // SAFETY: fibers are never freed during a run.
-        let mut has_one = others.filter(|(_, thread)| !unsafe { &*thread.fiber }.was_left_behind());
-        has_one.any(|(index, thread)| !thread.ended || self.leaving == Some(ThreadId(index as u32)))
+    /// Ends the OS threads of all threads, after the run.
+    pub(crate) fn abandon_os_threads(&self) {
+        for (index, thread) in self.threads.iter().enumerate().skip(1) {
+            // SAFETY: fibers are never freed during a run.
+            let fiber = unsafe { &*thread.fiber };
+            let is_parked = !thread.ended || self.leaving == Some(ThreadId(index as u32));
+            if is_parked && !fiber.was_left_behind() {
+                fiber.abandon();
+            }
+        }
     }
 
     /// Returns the word with glibc's id of a live thread without an OS thread.

@@ -7,6 +7,7 @@ mod begun;
 pub(crate) mod bind;
 mod coverage;
 mod enact;
+mod follow;
 mod learn;
 mod orders;
 mod orphans;
@@ -27,7 +28,7 @@ use crate::child::results::RunData;
 use crate::child::{control, fiber, pool, shared_memory, switching};
 use crate::platform::{huge_pages, raw};
 use begun::{Begun, Wanted};
-use raddle_engine::{Follow, Needs, Replay, Resemble, Rng, Strategy};
+use raddle_engine::{Needs, Replay, Resemble, Rng, Strategy};
 use raddle_model::native::{Answer, Order, RunResult, Setup, Threads};
 use raddle_model::{MemoryModel, Pick, ThreadId, Verdict};
 use state::Server;
@@ -85,18 +86,11 @@ impl Server {
                 let resemble = Resemble::new(enact::events(steps), Order::picks(picks));
                 self.repeat(Box::new(resemble), steps, (shared, *random))
             }
-            Order::Follow { schedule, any, values, shared, random } => {
-                let mut follow = Follow::new(schedule.clone());
-                // It has its own seed, if it draws at all.
-                follow.begin(Rng::for_run(0, 0));
-                let follow = |_: &mut Server| -> Option<Box<dyn Strategy>> { Some(Box::new(follow.clone())) };
-                let points = self.setup.points;
-                let wanted = if *values { Wanted::Details } else { Wanted::Steps };
-                let mut data =
-                    match self.make_run(&follow, *random, points, Some(&Known::read(shared)), wanted)? {
-                        Ok(data) => data,
-                        Err(answer) => return Some(answer),
-                    };
+            Order::Follow { any, .. } => {
+                let mut data = match self.follow(order)? {
+                    Ok(data) => data,
+                    Err(answer) => return Some(answer),
+                };
                 self.check_end(&mut data);
                 let mut ran = self.ran(&data);
                 if *any || ran.kind.is_some() {

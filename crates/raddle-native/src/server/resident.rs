@@ -8,7 +8,7 @@
 use super::begun::{Begun, End, Wanted};
 use super::state::Server;
 use super::{orphans, signals};
-use crate::child::batch::{self, Batch};
+use crate::child::batch::{self, Batch, Taken};
 use crate::child::interpose::unwind;
 use crate::child::resident::{self, Hooks};
 use crate::child::results::{self, Results, RunData};
@@ -54,14 +54,35 @@ impl Server {
         self.end_of_batch.take().map(Err)
     }
 
-    /// Lets the current child execute a run that has begun, and those that are ordered after it, until one is not
-    /// simply a run that passed. Returns `None` if there is no such child.
-    fn execute_batch(&mut self, begun: &Begun) -> Option<()> {
+    /// Returns the current child, with cleared output and results.
+    pub(super) fn free_resident(&mut self) -> Option<i32> {
         let process = self.residents.process?;
         if signals::status(process).is_some() {
             self.note_end_of_resident();
             return None;
         }
+        self.truncate_files();
+        for file in self.files() {
+            // A forked child has the same position. SAFETY: the file is ours.
+            unsafe { libc::lseek(file, 0, libc::SEEK_SET) };
+        }
+        shared_memory::clear();
+        Some(process)
+    }
+
+    /// Sets up this process for the run of an order to follow a schedule.
+    fn begin_follower(&mut self, text: &[u8]) {
+        self.begun = None;
+        let order = serde_json::from_slice(text).ok();
+        if order.and_then(|order| self.install_follower(&order, None)).is_none() {
+            raw::exit(0);
+        }
+    }
+
+    /// Lets the current child execute a run that has begun, and those that are ordered after it, until one is not
+    /// simply a run that passed. Returns `None` if there is no such child.
+    fn execute_batch(&mut self, begun: &Begun) -> Option<()> {
+        let process = self.free_resident()?;
         let mut runs = [(begun.number, begun.run); batch::MOST];
         let mut count = 1;
         // The server compares the output of every run with the expected one.
@@ -70,12 +91,6 @@ impl Server {
         for (run, next) in runs[1..most].iter_mut().zip(self.orders.runs()) {
             (*run, count) = (next, count + 1);
         }
-        self.truncate_files();
-        for file in self.files() {
-            // A forked child has the same position. SAFETY: the file is ours.
-            unsafe { libc::lseek(file, 0, libc::SEEK_SET) };
-        }
-        shared_memory::clear();
         batch::order(&runs[..count]);
         let end = self.wait(process);
         self.batch = Batch::end();
@@ -99,7 +114,7 @@ impl Server {
             orphans::end_child(twin);
         }
         if self.residents.process.is_some() {
-            self.residents.note_end();
+            self.residents.note_end(batch::kept());
         }
     }
 
@@ -144,8 +159,8 @@ impl Server {
     }
 
     /// Makes this process, a new child, execute many runs, of which this is the first.
-    pub(super) fn stay(&mut self, begun: &Begun) {
-        self.begun = Some(*begun);
+    pub(super) fn stay(&mut self, begun: Option<&Begun>) {
+        self.begun = begun.copied();
         SERVER.store(std::ptr::from_mut(self), Ordering::Relaxed);
         resident::prepare(Hooks { own, over, next });
     }
@@ -165,8 +180,13 @@ fn own() -> Range<usize> {
 /// Keeps the results of the run, which is over, or reports them to the server, and learns from it as the server does.
 fn over() -> bool {
     let server = server();
-    let Some(begun) = server.begun else { return false };
-    server.strategies[begun.number] = runtime::take();
+    let strategy = runtime::take();
+    let Some(begun) = server.begun else {
+        batch::keep();
+        wake_server();
+        return false;
+    };
+    server.strategies[begun.number] = strategy;
     let data = if begun.learns { results::read() } else { Results::None };
     let is_kept = batch::keep();
     if !is_kept {
@@ -194,7 +214,10 @@ fn next() {
     unwind::forget();
     pending::forget();
     let begun = loop {
-        let (number, run) = batch::take();
+        let (number, run) = match batch::take() {
+            Taken::Run(number, run) => (number, run),
+            Taken::Text(text) => return server.begin_follower(text),
+        };
         match server.begin(number, run) {
             Some(begun) => break begun,
             None if batch::keep_exhausted() => {}

@@ -64,10 +64,10 @@ impl Residents {
         (CHECKED - self.unchecked) as usize
     }
 
-    /// Records that the current child has ended.
-    pub(super) fn note_end(&mut self) {
+    /// Records that the current child has ended, after so many runs that were not recorded yet.
+    pub(super) fn note_end(&mut self, more: u64) {
         self.process = None;
-        if self.runs >= FEW {
+        if self.runs + more >= FEW {
             self.short = 0;
             return;
         }

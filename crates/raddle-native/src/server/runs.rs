@@ -59,7 +59,7 @@ impl Server {
             if is_first && halt.is_none() {
                 // It continues to use the memory of the server.
                 memory::settle();
-                server.stay(begun);
+                server.stay(Some(begun));
             } else {
                 memory::begin_run();
             }
@@ -73,7 +73,7 @@ impl Server {
     }
 
     /// Executes a run in new children, which `begin` sets up, unless it was executed in a child that ended like `end`.
-    fn make(
+    pub(super) fn make(
         &mut self,
         mut end: Option<End>,
         begin: &dyn Fn(&mut Server, Option<Halt>) -> Option<()>,
@@ -193,6 +193,7 @@ impl Server {
             return End::Child(server);
         }
         if std::mem::take(&mut self.is_first) {
+            batch::forget();
             self.residents.note_start(child);
         }
         self.wait(child)
