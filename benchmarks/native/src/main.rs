@@ -1,6 +1,7 @@
 //! Prints the cost of control for native programs, each number next to that of the same work without Raddle.
 //!
-//! `cargo build --release -p raddle-cli && cargo run --release -p benchmark-native [ROUNDS]`. It needs gcc,
+//! `cargo build --release -p raddle-cli && cargo run --release -p benchmark-native [ROUNDS [PART..]]`. The parts are
+//! switches, runs, resets, instrumented and pigz; all of them by default. It needs gcc,
 //! taskset and pigz (`tools/debian-programs.sh` installs the latter), and uses the `raddle` next to its own
 //! executable. The alternatives are measured in turns, ROUNDS times (5 by default), and the best of each
 //! counts: that is what the machine can do when nothing disturbs it. Start-up is excluded: a measurement is
@@ -14,8 +15,16 @@ use measure::{Bench, Cost, best, difference};
 #[expect(clippy::print_stdout, reason = "a benchmark prints its result")]
 fn main() {
     let rounds = std::env::args().nth(1).map_or(5, |text| text.parse().expect("the rounds are a number"));
+    let wanted: Vec<String> = std::env::args().skip(2).collect();
     let bench = Bench::new(rounds);
-    for part in [switches, runs, resets, instrumented, pigz] {
+    let parts: [(&str, fn(&Bench) -> Vec<String>); 5] = [
+        ("switches", switches),
+        ("runs", runs),
+        ("resets", resets),
+        ("instrumented", instrumented),
+        ("pigz", pigz),
+    ];
+    for (_, part) in parts.iter().filter(|(name, _)| wanted.is_empty() || wanted.iter().any(|w| w == name)) {
         part(&bench).iter().for_each(|line| println!("{line}"));
     }
 }

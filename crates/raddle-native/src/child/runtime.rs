@@ -76,6 +76,8 @@ pub(crate) struct Runtime {
     pub(crate) current: ThreadId,
     /// The ended thread whose stack the carrier has just left.
     pub(super) leaving: Option<ThreadId>,
+    /// The threads that are being created: the program has not returned from creating them.
+    pub(super) arriving: Vec<*mut Fiber>,
     /// Virtual nanoseconds that reading the clock has taken.
     pub(crate) ticks: u64,
     /// The files of the program.
@@ -167,6 +169,8 @@ pub(crate) fn take() -> Option<Box<dyn Strategy>> {
         // others are those of tasks.
         unsafe { if index == 0 { drop(Box::from_raw(thread.fiber)) } else { pool::free(thread.fiber) } }
     }
+    // SAFETY: as above.
+    runtime.arriving.iter().for_each(|&fiber| unsafe { pool::free(fiber) });
     Some(runtime.strategy)
 }
 
@@ -227,6 +231,7 @@ impl Runtime {
             threads: Vec::new(),
             current: ThreadId(0),
             leaving: None,
+            arriving: Vec::new(),
             ticks: 0,
             modules,
             status: 0,
@@ -304,6 +309,13 @@ impl Runtime {
             let fiber = unsafe { &*thread.fiber };
             let is_parked = !thread.ended || self.leaving == Some(ThreadId(index as u32));
             if is_parked && !fiber.was_left_behind() {
+                fiber.abandon();
+            }
+        }
+        for &fiber in &self.arriving {
+            // SAFETY: as above.
+            let fiber = unsafe { &*fiber };
+            if !fiber.was_left_behind() {
                 fiber.abandon();
             }
         }

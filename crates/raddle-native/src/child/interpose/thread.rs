@@ -101,8 +101,10 @@ unsafe fn begin(task: *mut Task, handle: u64, detached: bool, place: usize) -> c
     let fiber = unsafe { &raw mut (*task).fiber };
     // SAFETY: the task is alive; the new thread only changes atomics until it has parked.
     unsafe { (*fiber).wait_until_parked() };
+    with(|runtime| runtime.arriving.push(fiber));
     step(|runtime| Operation::new(Kind::Spawn, runtime.place(place)));
     with(|runtime| {
+        runtime.arriving.retain(|&arriving| arriving != fiber);
         let number = identity::FIRST_THREAD as u32 + runtime.threads.len() as u32;
         // SAFETY: the task is alive, and the thread has parked.
         unsafe { (*fiber).adopt(number) };
