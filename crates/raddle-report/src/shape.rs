@@ -10,7 +10,7 @@ pub use suite::{SuiteFile, SuiteStatus};
 
 use crate::coverage::Coverage;
 use raddle_model::{Claims, MemoryModel};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The output of `raddle lab run --json` for each strategy, a line each.
@@ -110,7 +110,8 @@ fn is_zero(number: &u64) -> bool {
 }
 
 /// The runs of a native program, pruned ones included, by their isolation from each other.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Forks {
     /// Runs for which a process was forked; omitted if all were.
     #[serde(skip_serializing_if = "is_zero")]
