@@ -61,7 +61,7 @@ impl Engine {
             }
             Kind::TrySend | Kind::ReceiveBegin | Kind::TryReceive | Kind::Close | Kind::Unpark => true,
             Kind::Spawn | Kind::Yield | Kind::Choose | Kind::Fence | Kind::Destroy => true,
-            Kind::Start | Kind::ParkBegin | Kind::ReadLockAgain => true,
+            Kind::Start | Kind::ParkBegin | Kind::ReadLockAgain | Kind::Call | Kind::Return => true,
         }
     }
 
@@ -76,6 +76,7 @@ impl Engine {
             Kind::Local | Kind::Read | Kind::Write | Kind::ReadModifyWrite | Kind::Yield | Kind::Fence => {
                 Effect::Goes(Reply::Go)
             }
+            Kind::Call | Kind::Return => Effect::Goes(Reply::Go),
             Kind::Start => {
                 self.unprint(thread);
                 Effect::Goes(Reply::Go)

@@ -257,6 +257,12 @@ const fn lock(verb: &'static str, past: &'static str, holding: Holding, progress
     row(verb, past).holding(holding).progress(progress).unordered()
 }
 
+/// Starts a row of an operation that only marks a moment of a run. Its objects say which other moments it may not be swapped
+/// with; they are not the program's.
+const fn marker(verb: &'static str, past: &'static str) -> KindInfo {
+    row(verb, past).anonymous().progress(Progress::Ignored).unordered().irreversible()
+}
+
 impl Kind {
     /// The table. Rows state what differs from [`row`].
     pub(super) const fn row(self) -> KindInfo {
@@ -364,6 +370,8 @@ impl Kind {
             Kind::ParkBegin => {
                 row("begin to park", "began to park").anonymous().progress(Progress::Ignored).unordered()
             }
+            Kind::Call => marker("call", "called"),
+            Kind::Return => marker("return", "returned"),
             // The lock is acquired here, or by the `ReadLock` that follows.
             Kind::ReadLockAgain => {
                 lock("lock again for reading", "read-locked again", Tries(Shared), Progress::LockIfAcquired)

@@ -128,6 +128,10 @@ pub enum Kind {
     /// Acquires a read lock on a read-write lock that this thread already holds for reading: asks the
     /// strategy whether it waits behind arriving writers until nothing else can run.
     ReadLockAgain,
+    /// Begins a call of an operation of a structure under test.
+    Call,
+    /// Ends a call of an operation of a structure under test.
+    Return,
 }
 }
 
@@ -222,7 +226,7 @@ mod tests {
              condition-wait condition-reacquire signal broadcast semaphore-wait semaphore-try-wait semaphore-post \
              barrier once-begin once-end spawn join yield sleep choose fence destroy exit try-read-lock \
              try-write-lock once-try send try-send send-end receive-begin receive try-receive close park unpark \
-             downgrade once-wait start park-begin read-lock-again"
+             downgrade once-wait start park-begin read-lock-again call return"
         );
     }
 
