@@ -9,6 +9,7 @@ use std::path::PathBuf;
 const LAYERS: &[(&str, &[&str])] = &[
     ("raddle-model", &[]),
     ("raddle-engine", &["raddle-model"]),
+    ("raddle-history", &[]),
     ("raddle-idioms", &["raddle-model", "raddle-engine"]),
     ("raddle-strategies", &["raddle-model", "raddle-engine", "raddle-idioms"]),
     ("raddle-explain", &["raddle-model", "raddle-engine"]),
@@ -21,6 +22,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "raddle-explain",
             "raddle-search",
             "raddle-report",
+            "raddle-history",
             "raddle-macros",
         ],
     ),

@@ -30,6 +30,9 @@
 //! }
 //! ```
 //!
+//! [`linearizable()`] needs no assertions: it calls the operations of a structure in drawn scenarios, and
+//! asks whether an order of the calls explains their results.
+//!
 //! # Statics
 //!
 //! Runs follow each other in one process, so a static outlives them. [`sync::OnceLock`], [`sync::LazyLock`],
@@ -135,6 +138,8 @@ pub mod hint;
 #[cfg(feature = "check")]
 pub mod lazy_static;
 #[cfg(feature = "check")]
+pub mod linearizable;
+#[cfg(feature = "check")]
 pub mod loom;
 #[cfg(feature = "check")]
 pub mod rand;
@@ -160,6 +165,8 @@ pub use check::{
     check_named, check_with, replay, try_replay, try_replay_tolerantly,
 };
 #[cfg(feature = "check")]
+pub use linearizable::linearizable;
+#[cfg(feature = "check")]
 pub use raddle_macros::test;
 
 #[cfg(not(feature = "check"))]
@@ -172,3 +179,8 @@ pub use std::{hint, sync, thread, thread_local, time};
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/guide/loom-shuttle.md")]
 mod guide {}
+
+/// Compiles and runs the Rust code of the guide.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guide/linearizability.md")]
+mod guide_to_linearizability {}

@@ -184,6 +184,7 @@ pages! {
     existing_tests: "docs/guide/existing-tests.md",
     first_c_program: "docs/guide/first-c-program.md",
     first_rust_test: "docs/guide/first-rust-test.md",
+    linearizability: "docs/guide/linearizability.md",
     lock_free: "docs/guide/lock-free.md",
     loom_shuttle: "docs/guide/loom-shuttle.md",
     reading_a_report: "docs/guide/reading-a-report.md",

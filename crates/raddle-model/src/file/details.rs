@@ -8,6 +8,9 @@ pub struct Details {
     /// The reason of the failure, if it was found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Reason>,
+    /// The calls of a structure under test with their results, as lines of a table and of a picture.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub history: Vec<String>,
     /// The user's lines that called into a library, by step in ascending order. Numbers after the last step stand for the
     /// threads of a deadlock, in the order of the verdict.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

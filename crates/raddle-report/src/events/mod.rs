@@ -207,8 +207,11 @@ impl Timeline {
     }
 
     fn statement_with(&self, event: &DisplayEvent, name: &dyn Fn(u32) -> String) -> String {
-        let names_object = event.operation.kind.info().names_object;
-        let most = if !self.names_first { usize::MAX } else { usize::from(names_object) };
+        let most = match event.operation.kind.info().names_object {
+            false => 0,
+            true if self.names_first => 1,
+            true => usize::MAX,
+        };
         let mut objects: Vec<String> = match &event.values[..] {
             [] => {
                 let objects = event.operation.objects().map(|(object, _)| name(object.0));

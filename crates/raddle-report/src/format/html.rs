@@ -52,7 +52,11 @@ fn data(report: &FailureReport) -> Value {
     // The kind is next to the title.
     let kind = format!("{}: ", report.kind());
     let headline = report.headline().strip_prefix(&kind).unwrap_or(report.headline());
-    let happened = [&report.summary[..], &[String::new(), format!("Found in {}.", report.found)]].concat();
+    let gap = [String::new()];
+    let history = &report.details.history[..];
+    let before = if history.is_empty() { &[][..] } else { &gap };
+    let found = [format!("Found in {}.", report.found)];
+    let happened = [&report.summary[..], before, history, &gap, &found].concat();
     let short = report.details.reason.as_ref().map_or(&[][..], |reason| &reason.why);
     let why = if report.why.is_empty() { short } else { &report.why };
     let reason = [why, &report.notes].concat();

@@ -17,6 +17,12 @@ pub fn text(report: &FailureReport, terminal: Terminal) -> String {
     for line in &report.summary {
         paragraph(&mut out, line, terminal.width);
     }
+    if !report.details.history.is_empty() {
+        out.push('\n');
+    }
+    for line in &report.details.history {
+        let _ = writeln!(out, "{}", plain(&format!("  {line}")).trim_end());
+    }
     why(&mut out, report, terminal.width);
     out.push('\n');
     out.push_str(&steps(report, terminal));

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A test, which is run repeatedly.
-pub(super) type Test = Arc<dyn Fn() + Send + Sync>;
+pub(crate) type Test = Arc<dyn Fn() + Send + Sync>;
 
 /// One check.
 pub(super) struct Check<'a> {

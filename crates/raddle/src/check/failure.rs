@@ -60,6 +60,20 @@ impl Failed {
         verdict(&self.trace).into_iter().next().unwrap_or_default()
     }
 
+    /// Returns the location of the latest operation of a thread, which waits or spins there.
+    pub(crate) fn latest_location(&self, thread: &str) -> Option<&str> {
+        let number = self.trace.threads.iter().position(|name| name == thread)? as u32;
+        let blocked = match self.trace.verdict.failure() {
+            Some(raddle_model::Failure::Deadlock { blocked, .. }) => {
+                blocked.iter().find(|entry| entry.thread.0 == number).map(|entry| entry.location)
+            }
+            _ => None,
+        };
+        let latest = || self.trace.steps.iter().rfind(|step| step.thread == number);
+        let location = blocked.or_else(|| latest().map(|step| step.operation.location))?;
+        self.trace.locations.get(location.index()).map(String::as_str)
+    }
+
     /// Returns the command that replays the failing schedule, if it was recorded.
     pub fn replay_command(&self) -> Option<String> {
         let FailureFile::At(path) = &self.file else { return None };

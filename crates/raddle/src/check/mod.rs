@@ -18,6 +18,7 @@ mod passed;
 mod record;
 mod replay;
 mod serve;
+mod session;
 mod source;
 mod turns;
 mod verdict;
@@ -30,9 +31,12 @@ pub use raddle_strategies::portfolio::PORTFOLIO;
 pub use replay::ReplayError;
 pub use verdict::Failure;
 
+pub(crate) use driver::Test;
+pub(crate) use raddle_strategies::portfolio::NAME as PORTFOLIO_NAME;
+pub(crate) use session::{Session, repeat};
+
 use raddle_engine::Strategy;
-use raddle_search::{Lanes, Portfolio};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 /// Runs `test` under many schedules and panics with the report of the first failure.
@@ -113,67 +117,10 @@ pub(crate) fn run(
     strategy: Option<Box<dyn Strategy>>,
     test: driver::Test,
 ) -> Result<Passed, Box<Failed>> {
-    let environment = environment::Overrides::read();
-    crate::runtime::start_watchdog(environment.watchdog);
-    let test_name = name;
-    let name = &ordinal::next(test_name)[..];
-    // The other checks of the test run as usual, so that it reaches the recorded one.
-    let is_recorded = |path: &&PathBuf| {
-        !replay::program(path).is_some_and(|program| program != name && ordinal::test(&program) == test_name)
-    };
-    if let Some(path) = environment.replay.as_ref().filter(is_recorded) {
-        if let Some(socket) = &environment.serve {
-            panics::install();
-            crate::runtime::overflow::install();
-            serve::serve(socket, path, &test);
-        }
-        let known = Some(name).filter(|&name| name != "main");
-        let follow = if environment.tolerant { replay::tolerant } else { replay::replay };
-        return match follow(path, known, &test) {
-            Ok(passed) => Ok(passed),
-            Err(ReplayError::Failed(failed)) => Err(failed),
-            Err(error) => panic!("RADDLE_REPLAY: {error}"),
-        };
+    let session = Session::begin(name);
+    if let Some(path) = session.recorded() {
+        return session.replay(path, &test);
     }
-    let config = &config.with_environment(&environment);
-    let own = strategy.filter(|_| environment.strategy.is_none());
-    let lanes = match own {
-        Some(own) => Ok(Lanes::of(config.strategy.clone(), own)),
-        None => Lanes::parse(&config.strategy, Portfolio::Tests),
-    };
-    let lanes = lanes.and_then(|lanes| match config.memory {
-        Memory::Auto => lanes.with_weak_memory(),
-        Memory::Sc | Memory::Weak => Ok(lanes),
-    });
-    let lanes = match lanes {
-        Ok(lanes) => lanes,
-        Err(error) if environment.strategy.is_some() => panic!("RADDLE_STRATEGY: {error}"),
-        Err(error) => panic!("{error}"),
-    };
-    let check = driver::Check {
-        name,
-        config,
-        lanes: &lanes,
-        test: Arc::clone(&test),
-        leaves_tasks: false.into(),
-        observes_ends: false.into(),
-        has_weak_orders: false.into(),
-    };
-    check.run().map_err(|mut failed| {
-        // The second run is like those of minimization: without minimization, the run is reported as it was
-        // found.
-        if config.minimize && config.timeouts == Timeouts::Mixed {
-            failed = minimize::with_idle_timeouts(failed, config, &test);
-        }
-        failed.trace.id = failed.trace.short_id();
-        let wanted = config.minimize && failed.trace.steps.len() <= raddle_explain::MOST_AUTOMATIC_STEPS;
-        let mut failed = if wanted { minimize::smaller(failed, config, &test) } else { failed };
-        if config.explain {
-            let reason = minimize::explained(&failed.trace, config, &test);
-            failed.explanation = reason.as_ref().map(|reason| reason.why.join(" "));
-            failed.trace.details.reason = reason;
-        }
-        failed.write(config.failures.as_deref());
-        failed
-    })
+    let config = &session.config(config);
+    session.search(config, strategy, &test).map_err(|failed| session.finish(failed, config, &test))
 }

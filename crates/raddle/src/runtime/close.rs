@@ -76,7 +76,7 @@ impl Closing {
 impl Runtime {
     /// Begins the end of the run. Returns true if threads have remains.
     pub(super) fn begin_close(&mut self) -> bool {
-        self.closing = true;
+        (self.closing, self.diverts) = (true, true);
         self.worker.close();
         self.close.lost > 0 || self.threads.iter().any(Thread::has_remains)
     }

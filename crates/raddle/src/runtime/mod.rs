@@ -3,7 +3,9 @@
 //! An operation announces itself and asks the engine for the next step, on the stack of its own fiber. If the
 //! same thread continues, nothing is switched. Otherwise the fiber switches to that of the chosen thread.
 
+mod calls;
 mod close;
+mod halt;
 mod judge;
 mod locals;
 mod locations;
@@ -18,10 +20,12 @@ mod watchdog;
 mod wind_down;
 mod workers;
 
+pub(crate) use calls::{Calls, join, join_while_possible, set_background};
 pub(crate) use close::{
     aborting, close_others, corrects_panic_count, drop_later, fail_by_abort, fail_by_blocked, make_way,
     survives_abort,
 };
+pub(crate) use halt::Halt;
 pub(crate) use judge::{judge_old_read, judge_race};
 pub(crate) use locals::Local;
 pub(crate) use locations::Locations;
@@ -131,6 +135,10 @@ pub(crate) struct Runtime {
     worker: Worker,
     /// The run is over and fibers are being unwound: operations have no effect.
     closing: bool,
+    /// A thread that halts in this run, and counts of steps.
+    halt: Option<Halt>,
+    /// True if operations are not simply steps: the run is over, or has a [`Halt`].
+    diverts: bool,
     /// The number of suspended threads that are unwinding after a panic.
     panicking: u32,
     /// Continues pruned runs, and the summary of the latest one when it was pruned.
@@ -183,9 +191,13 @@ pub(crate) fn step_or(
     closing: impl FnOnce(&mut Runtime),
 ) -> Reply {
     let turn = with(|runtime| {
-        if runtime.closing {
-            closing(runtime);
-            return Turn::Closing;
+        if runtime.diverts {
+            if runtime.closing {
+                closing(runtime);
+                return Turn::Diverted;
+            }
+            let operation = operation(runtime);
+            return runtime.halt_or_take_step(operation);
         }
         let operation = operation(runtime);
         runtime.take_step(operation)
@@ -193,7 +205,7 @@ pub(crate) fn step_or(
     match turn {
         Turn::Mine(reply) => reply,
         Turn::Of(other) => wait_for_turn(other),
-        Turn::Closing => close::operate(),
+        Turn::Diverted => halt::operate_diverted(),
     }
 }
 
@@ -298,6 +310,8 @@ impl Runtime {
             epoch: 0,
             worker: Worker::new(conflict),
             closing: false,
+            halt: None,
+            diverts: false,
             panicking: 0,
             winds_down: false,
             cut_off: None,

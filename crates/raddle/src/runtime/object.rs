@@ -33,7 +33,12 @@ impl Object {
     /// Creates an object at the caller's location.
     #[track_caller]
     pub(crate) const fn new() -> Object {
-        Object { known: AtomicU64::new(0), created_at: Location::caller() }
+        Object::at(Location::caller())
+    }
+
+    /// Creates an object at a location.
+    pub(crate) const fn at(location: &'static Location<'static>) -> Object {
+        Object { known: AtomicU64::new(0), created_at: location }
     }
 
     /// Returns the location where it was created.

@@ -14,8 +14,8 @@ pub(super) enum Turn {
     Mine(Reply),
     /// Another thread, with this fiber.
     Of(Fiber),
-    /// The same thread, because the run is over.
-    Closing,
+    /// The same thread, because the run is over or the thread halts.
+    Diverted,
 }
 
 /// Lets another thread run, and returns when it is the turn of the current thread again.
@@ -227,6 +227,7 @@ pub(crate) fn run(runtime: Box<Runtime>, main: Main) -> Box<Runtime> {
         let mut runtime = runtime;
         runtime.epoch = runtime.worker.next_epoch();
         runtime.closing = false;
+        (runtime.halt, runtime.diverts) = (None, false);
         runtime.close.begin();
         runtime.panicking = 0;
         runtime.cut_off = None;

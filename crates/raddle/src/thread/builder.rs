@@ -48,7 +48,16 @@ impl Builder {
     /// Starts the thread, whose function need not be `Send`, as all threads of a run share one OS thread.
     #[track_caller]
     pub(crate) fn spawn_local<T: 'static>(self, f: impl FnOnce() -> T + 'static) -> JoinHandle<T> {
-        let location = Location::caller();
+        self.spawn_local_at(Location::caller(), f)
+    }
+
+    /// Does [`Builder::spawn_local`] at a location.
+    #[track_caller]
+    pub(crate) fn spawn_local_at<T: 'static>(
+        self,
+        location: &'static Location<'static>,
+        f: impl FnOnce() -> T + 'static,
+    ) -> JoinHandle<T> {
         JoinHandle(self.start(location, |packet| Box::new(body(f, packet, location))))
     }
 

@@ -143,6 +143,11 @@ impl<T> Handle<T> {
 pub struct JoinHandle<T>(pub(super) Handle<T>);
 
 impl<T> JoinHandle<T> {
+    /// Returns the number of the thread in its run.
+    pub(crate) fn number(&self) -> raddle_model::ThreadId {
+        self.0.id()
+    }
+
     /// Returns the thread.
     pub fn thread(&self) -> &Thread {
         &self.0.thread

@@ -1,0 +1,4 @@
+//! Checks of structures without assertions.
+
+mod counters;
+mod progress;
