@@ -22,6 +22,9 @@ pub enum Effort {
         /// The maximum number of calls of a thread.
         calls: usize,
     },
+    /// All schedules and all old values, under weak memory, of all scenarios of two threads with one call each, up to one call
+    /// before and one after them.
+    VerifyWeak,
     /// This many runs of 20 scenarios of three threads with up to three calls each.
     Random(u64),
     /// The default runs of 400 scenarios with up to three calls a thread.
@@ -67,6 +70,10 @@ macro_rules! under {
             }
             Effort::Verify { calls } => {
                 structure.config(all).threads(2, calls).around(1, 0).all_scenarios().try_check()
+            }
+            Effort::VerifyWeak => {
+                let weak = all.with_memory(Memory::Weak);
+                structure.config(weak).threads(2, 1).around(1, 1).all_scenarios().try_check()
             }
             Effort::Random(runs) => {
                 let config = config.with_runs(runs / 20).with_strategy("pos+surw+pct:depth=3");

@@ -31,8 +31,8 @@ fn main() -> std::io::Result<()> {
     }
     writeln!(
         out,
-        "\n| right structure | one call each: scenarios, interleavings, time a scenario | up to two calls each | \
-         {RUNS} runs of larger ones | progress |\n|---|---|---|---|---|"
+        "\n| right structure | one call each: scenarios, interleavings, time a scenario | up to two calls each | one call each under \
+         weak memory | {RUNS} runs of larger ones | progress |\n|---|---|---|---|---|---|"
     )?;
     for case in cases().filter(|case| case.mistake.is_none()) {
         is_wrong |= !right(&mut out, case)?;
@@ -84,13 +84,14 @@ fn right(out: &mut impl Write, case: &Case) -> std::io::Result<bool> {
     };
     let few = cell(Effort::Verify { calls: 1 });
     let many = cell(Effort::Verify { calls: 2 });
+    let weak = cell(Effort::VerifyWeak);
     let random = cell(Effort::Random(RUNS));
     let progress = match (case.check)(Effort::Verify { calls: 1 }, true) {
         Ok(summary) => format!("lock-free, at most {} steps", summary.most_steps),
         Err(refuted) => refuted.headline.clone(),
     };
     is_clean &= progress.starts_with("lock-free") != case.is_blocking;
-    writeln!(out, "| {} | {few} | {many} | {random} | {progress} |", case.name)?;
+    writeln!(out, "| {} | {few} | {many} | {weak} | {random} | {progress} |", case.name)?;
     out.flush()?;
     Ok(is_clean)
 }

@@ -20,6 +20,15 @@ fn right_structures_are_verified() {
 }
 
 #[test]
+fn right_structures_are_verified_under_weak_memory() {
+    for case in CASES.iter().filter(|case| case.mistake.is_none()) {
+        let summary = (case.check)(Effort::VerifyWeak, false)
+            .unwrap_or_else(|refuted| panic!("{}: {refuted}", case.name));
+        assert_eq!(summary.verified, summary.scenarios, "{}", case.name);
+    }
+}
+
+#[test]
 fn structures_are_lock_free_unless_they_wait() {
     for case in CASES.iter().filter(|case| case.mistake.is_none()) {
         let result = (case.check)(Effort::Verify { calls: 1 }, true);
