@@ -105,6 +105,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("exact", &[]),
     ("benchmark-maple", &[]),
     ("benchmark-native", &[]),
+    ("lockfree", &["raddle"]),
     (
         "benchmark-strategies",
         &["raddle-model", "raddle-engine", "raddle-strategies", "raddle-search", "raddle-lab"],
