@@ -56,7 +56,8 @@ impl Runtime {
 
     /// Counts a step of the current thread. Returns true if the thread halts first.
     fn is_to_halt(&mut self, operation: Operation) -> bool {
-        if matches!(operation.kind, Kind::Call | Kind::Return | Kind::Start) {
+        let kind = operation.kind;
+        if kind == Kind::Call || kind == Kind::Return || kind == Kind::Start {
             return false;
         }
         let thread = self.current;
