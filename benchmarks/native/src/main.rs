@@ -17,7 +17,8 @@ fn main() {
     let rounds = std::env::args().nth(1).map_or(5, |text| text.parse().expect("the rounds are a number"));
     let wanted: Vec<String> = std::env::args().skip(2).collect();
     let bench = Bench::new(rounds);
-    let parts: [(&str, fn(&Bench) -> Vec<String>); 5] = [
+    type Part = fn(&Bench) -> Vec<String>;
+    let parts: [(&str, Part); 5] = [
         ("switches", switches),
         ("runs", runs),
         ("resets", resets),

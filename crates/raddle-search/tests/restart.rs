@@ -144,7 +144,8 @@ fn endless_discoveries_end_and_are_counted() {
 
 #[test]
 fn shards_begin_with_the_runs_that_discover_memory() {
-    let programs: [(&[&[u64]], &[&[u64]]); 4] = [
+    type Discoveries<'a> = &'a [&'a [u64]];
+    let programs: [(Discoveries<'_>, Discoveries<'_>); 4] = [
         (&[&[]], &[&[40, 60], &[7], &[]]),
         (&[&[3, 50], &[80]], &[&[20], &[]]),
         (&[&[90], &[80]], &[&[20], &[95]]),

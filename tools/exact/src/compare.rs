@@ -331,7 +331,7 @@ fn compare_rapos(raddle: &Path, file: &Path, graph: &Graph, findings: &mut Findi
             });
             return Ok(());
         }
-        runs = 100 * runs;
+        runs *= 100;
     }
 }
 

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 #[derive(Subcommand)]
 pub(crate) enum LabCommand {
     /// Run a program many times: the share of failing runs, and the first failing schedule
-    Run(RunArgs),
+    Run(Box<RunArgs>),
     /// The micro benchmark of the POS paper: how uniformly strategies cover partial orders
     Micro(MicroArgs),
     /// The outcomes of litmus programs under weak memory, beside those that the model allows

@@ -35,7 +35,7 @@ impl Normal {
 
 /// Times, rates, versions, hashes, and lines of the standard library. Replacements have the same width if
 /// columns depend on it.
-const PATTERNS: [(&str, &str); 19] = [
+const PATTERNS: [(&str, &str); 20] = [
     // The width of a path decides the gap after it.
     (r"(?m)^(FAIL  \[(root|here|scratch)\]\S*) {2,}", "$1  "),
     (r"\b(runs?) \(([0-9,]+ without a fork|all forked, [^)]*)\)", "$1"),
