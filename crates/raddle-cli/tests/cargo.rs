@@ -492,7 +492,7 @@ fn results(output: &Output) -> Vec<Value> {
     let lines = printed.lines().map(|line| serde_json::from_str(line).expect("a line is JSON"));
     let plain = lines.map(|mut line: Value| {
         let fields = line.as_object_mut().expect("a result is an object");
-        for name in ["seconds", "failure_file", "replay"] {
+        for name in ["seconds", "failure_file", "replay", "forked", "without_fork", "reset_unsupported"] {
             fields.remove(name);
         }
         line

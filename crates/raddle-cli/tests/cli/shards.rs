@@ -53,7 +53,26 @@ fn merge(options: &[&str], files: &[String]) -> CommandOutput {
 
 #[track_caller]
 fn is_same(merged: &CommandOutput, whole: &CommandOutput) {
-    assert_eq!((merged.out.as_str(), merged.status), (whole.out.as_str(), whole.status), "{}", merged.err);
+    // How many runs needed a fork depends on the processes that executed them, and on the machine.
+    let out = |output: &CommandOutput| {
+        let mut json: Result<Value, _> = serde_json::from_str(&output.out);
+        if let Some(fields) = json.as_mut().ok().and_then(Value::as_object_mut) {
+            fields.retain(|name, _| !["forked", "without_fork", "reset_unsupported"].contains(&&name[..]));
+        }
+        let plain = || {
+            let words = output.out.split_inclusive(')').map(|part| match part.rsplit_once(" (") {
+                Some((text, note))
+                    if note.ends_with(" without a fork)") || note.starts_with("all forked") =>
+                {
+                    text
+                }
+                _ => part,
+            });
+            words.collect()
+        };
+        json.map_or_else(|_| plain(), |json| json.to_string())
+    };
+    assert_eq!((out(merged), merged.status), (out(whole), whole.status), "{}", merged.err);
 }
 
 #[test]

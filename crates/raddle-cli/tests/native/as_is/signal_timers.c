@@ -71,7 +71,7 @@ int main(void) {
     timer_settime(timer, 0, &once, NULL);
     timer_gettime(timer, &left);
     printf("running: %d\n", left.it_value.tv_nsec > 0);
-    while (alarms < 1)
+    while (value == 0)
         sigsuspend(&before);
     printf("value %d, code %d, overrun %d\n", (int)value, code == SI_TIMER, timer_getoverrun(timer));
     timer_settime(timer, 0, &once, NULL);
