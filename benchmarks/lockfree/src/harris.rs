@@ -9,7 +9,7 @@ const FIRST: usize = 1;
 /// The bit of a link whose node is removed.
 const REMOVED: usize = 1;
 
-/// A list of keys. Links are twice the number of a node, plus [`REMOVED`]. Nodes are not reused.
+/// A list of keys. Links are twice the number of a node, plus `REMOVED`. Nodes are not reused.
 pub struct List {
     removes_without_mark: bool,
     nodes: Vec<(AtomicUsize, AtomicUsize)>,
