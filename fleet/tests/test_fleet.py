@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -59,11 +60,21 @@ mod tests {
 """
 
 
+#: How many runs needed a fork depends on the processes that executed them, and on the machine.
+FORKS = ("forked", "without_fork", "reset_unsupported")
+
+
+def without_forks(text: str) -> str:
+    """Return a report without the number of runs that needed no fork."""
+    text = re.sub(r" \(([0-9,]+ without a fork|all forked, [^)]*)\)", "", text)
+    return re.sub(rf'"({"|".join(FORKS)})": ?[a-z0-9]+,?', "", text)
+
+
 def results(text: str) -> list[dict[str, object]]:
     """Return the results of tests without what depends on time and folders."""
     tests = [json.loads(line) for line in text.splitlines()]
     return [
-        {key: value for key, value in test.items() if key not in ("seconds", "failure_file", "replay")}
+        {key: value for key, value in test.items() if key not in ("seconds", "failure_file", "replay", *FORKS)}
         for test in tests
     ]
 
@@ -91,7 +102,7 @@ def finished(process: subprocess.Popen[str]) -> tuple[str, int]:
     """Return the output and the exit status."""
     out, err = process.communicate(timeout=PATIENCE)
     assert "Traceback" not in err, err
-    return out + ("" if process.returncode in (0, 1) else err), process.returncode
+    return without_forks(out) + ("" if process.returncode in (0, 1) else err), process.returncode
 
 
 def alone(raddle: Path, folder: Path, options: list[str]) -> tuple[str, int]:
@@ -99,7 +110,7 @@ def alone(raddle: Path, folder: Path, options: list[str]) -> tuple[str, int]:
     words = [str(raddle), "run", "--record", "f.json", *options]
     done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode in (0, 1), done.stderr
-    return done.stdout, done.returncode
+    return without_forks(done.stdout), done.returncode
 
 
 def until(condition: Callable[[], object], process: subprocess.Popen[str]) -> None:
