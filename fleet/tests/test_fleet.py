@@ -18,7 +18,7 @@ import pytest
 from conftest import Two
 
 #: Long enough to be interrupted in the middle.
-LONG = ["--strategy", "pos", "--runs", "12000", "--keep-going"]
+LONG = ["--strategy", "pos", "--runs", "100000", "--keep-going"]
 #: A net for a hanging test.
 PATIENCE = 120
 
