@@ -11,7 +11,7 @@ pub enum Reuse {
     Plain,
     /// A number in the upper half of `top` that changes with each pop.
     Tagged,
-    /// A number that nobody changes.
+    /// A number that never changes.
     ConstantTag,
     /// A node that some thread announces is not reused.
     HazardPointers,

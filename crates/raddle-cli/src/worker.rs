@@ -19,7 +19,7 @@ use std::time::Duration;
 const PROTOCOL: u32 = 1;
 /// The longest line that is read.
 const LONGEST: u64 = 1 << 24;
-/// The width of texts that nobody sees.
+/// The width of texts that are not shown.
 const WIDTH: usize = 100;
 
 /// A request: one of the two, with an id that the answer repeats.

@@ -82,7 +82,7 @@ pub(crate) fn run_in(
         program.display()
     );
     let identity = |search: &Search<'_>, part| facts.identity(search, part, &setup);
-    // A worker makes these runs only if it is told to, and then all of them.
+    // A worker makes these runs only if its request asks for them, and then all of them.
     let unit = args.search.part.unit.as_ref();
     let looks = tally.failures == 0 && !is_interrupted() && unit.is_none_or(|unit| unit.races);
     let raced = match further.filter(|_| looks) {

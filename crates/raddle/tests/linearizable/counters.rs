@@ -1,4 +1,4 @@
-//! The smallest structures: what is found, what is verified, and how it is told.
+//! The smallest structures: violations, verified scenarios, and their texts.
 
 use raddle::linearizable::{Itself, Linearizability, Model, Summary};
 use raddle::sync::atomic::{AtomicU32, Ordering};
