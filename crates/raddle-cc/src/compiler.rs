@@ -71,6 +71,16 @@ impl Kind {
         both.into_iter().chain(own.iter().copied())
     }
 
+    /// Returns the flags for hooks at the beginning and end of the functions of the program, inlined ones too.
+    pub(crate) fn function_flags(self) -> &'static [&'static str] {
+        match self {
+            Kind::Gcc => {
+                &["-finstrument-functions", "-finstrument-functions-exclude-file-list=/usr/include/,/usr/lib/"]
+            }
+            Kind::Clang => &["-finstrument-functions"],
+        }
+    }
+
     /// Returns the family of a program by its name, if possible.
     fn of_name(word: &OsStr) -> Option<Kind> {
         let name = Path::new(word).file_name()?.to_str()?;

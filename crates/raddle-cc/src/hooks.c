@@ -7,8 +7,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What comes before an access; transactions.c defines it. */
+#ifndef POINT
+#define POINT
+#endif
+
 #define ACCESS(name) \
-    void __tsan_##name(void *address) { (void)address; }
+    void __tsan_##name(void *address) { POINT (void)address; }
 #define SIZES(name) ACCESS(name##1) ACCESS(name##2) ACCESS(name##4) ACCESS(name##8) ACCESS(name##16)
 #define LARGE(name) ACCESS(name##2) ACCESS(name##4) ACCESS(name##8) ACCESS(name##16)
 
@@ -26,14 +31,14 @@ LARGE(unaligned_read_write)
 LARGE(unaligned_volatile_read)
 LARGE(unaligned_volatile_write)
 ACCESS(vptr_read)
-void __tsan_vptr_update(void **slot, void *value) { (void)slot, (void)value; }
-void __tsan_read_range(void *address, size_t size) { (void)address, (void)size; }
-void __tsan_write_range(void *address, size_t size) { (void)address, (void)size; }
+void __tsan_vptr_update(void **slot, void *value) { POINT (void)slot, (void)value; }
+void __tsan_read_range(void *address, size_t size) { POINT (void)address, (void)size; }
+void __tsan_write_range(void *address, size_t size) { POINT (void)address, (void)size; }
 void __tsan_ignore_thread_begin(void) {}
 void __tsan_ignore_thread_end(void) {}
 
 /* Byte by byte, because a library function would be a dependency of this library. */
-void *__tsan_memmove(void *to, const void *from, size_t size) {
+static void *move(void *to, const void *from, size_t size) {
     unsigned char *target = to;
     const unsigned char *source = from;
     if ((uintptr_t)target - (uintptr_t)source < size) {
@@ -43,25 +48,27 @@ void *__tsan_memmove(void *to, const void *from, size_t size) {
     }
     return to;
 }
-void *__tsan_memcpy(void *to, const void *from, size_t size) { return __tsan_memmove(to, from, size); }
+void *__tsan_memmove(void *to, const void *from, size_t size) { POINT return move(to, from, size); }
+void *__tsan_memcpy(void *to, const void *from, size_t size) { POINT return move(to, from, size); }
 void *__tsan_memset(void *to, int value, size_t size) {
+    POINT
     for (size_t i = 0; i < size; i++) ((unsigned char *)to)[i] = (unsigned char)value;
     return to;
 }
 
 #define FETCH(bits, type, name) \
     type __tsan_atomic##bits##_fetch_##name(volatile type *p, type value, int order) { \
-        return (void)order, __atomic_fetch_##name(p, value, __ATOMIC_SEQ_CST); \
+        POINT return (void)order, __atomic_fetch_##name(p, value, __ATOMIC_SEQ_CST); \
     }
 #define ATOMIC(bits, type) \
     type __tsan_atomic##bits##_load(const volatile type *p, int order) { \
-        return (void)order, __atomic_load_n(p, __ATOMIC_SEQ_CST); \
+        POINT return (void)order, __atomic_load_n(p, __ATOMIC_SEQ_CST); \
     } \
     void __tsan_atomic##bits##_store(volatile type *p, type value, int order) { \
-        (void)order, __atomic_store_n(p, value, __ATOMIC_SEQ_CST); \
+        POINT(void) order, __atomic_store_n(p, value, __ATOMIC_SEQ_CST); \
     } \
     type __tsan_atomic##bits##_exchange(volatile type *p, type value, int order) { \
-        return (void)order, __atomic_exchange_n(p, value, __ATOMIC_SEQ_CST); \
+        POINT return (void)order, __atomic_exchange_n(p, value, __ATOMIC_SEQ_CST); \
     } \
     FETCH(bits, type, add) FETCH(bits, type, sub) FETCH(bits, type, and) \
     FETCH(bits, type, or) FETCH(bits, type, xor) FETCH(bits, type, nand) \
@@ -69,17 +76,20 @@ void *__tsan_memset(void *to, int value, size_t size) {
 /* The three forms of compare-and-exchange; `exchange` stores the value found in `expected`. */
 #define COMPARE(bits, type, exchange) \
     type __tsan_atomic##bits##_compare_exchange_val(volatile type *p, type expected, type value, int o, int f) { \
-        (void)o, (void)f, (void)(exchange); \
+        POINT(void) o, (void)f, (void)(exchange); \
         return expected; \
     } \
-    int __tsan_atomic##bits##_compare_exchange_strong(volatile type *p, type *slot, type value, int o, int f) { \
+    static int compare##bits(volatile type *p, type *slot, type value) { \
         type expected = *slot, wanted = expected; \
-        (void)o, (void)f, (void)(exchange); \
+        (void)(exchange); \
         if (expected != wanted) *slot = expected; \
         return expected == wanted; \
     } \
+    int __tsan_atomic##bits##_compare_exchange_strong(volatile type *p, type *slot, type value, int o, int f) { \
+        POINT return (void)o, (void)f, compare##bits(p, slot, value); \
+    } \
     int __tsan_atomic##bits##_compare_exchange_weak(volatile type *p, type *slot, type value, int o, int f) { \
-        return __tsan_atomic##bits##_compare_exchange_strong(p, slot, value, o, f); \
+        POINT return (void)o, (void)f, compare##bits(p, slot, value); \
     }
 
 ATOMIC(8, uint8_t)
@@ -102,11 +112,11 @@ static wide compare_and_swap(volatile wide *p, wide expected, wide value) {
     return (wide)high << 64 | low;
 }
 wide __tsan_atomic128_load(const volatile wide *p, int order) {
-    return (void)order, compare_and_swap((volatile wide *)p, 0, 0);
+    POINT return (void)order, compare_and_swap((volatile wide *)p, 0, 0);
 }
 #define WIDE(name, result) \
     wide __tsan_atomic128_##name(volatile wide *p, wide value, int order) { \
-        wide old = *p, seen; \
+        POINT wide old = *p, seen; \
         (void)order; \
         while ((seen = compare_and_swap(p, old, result)) != old) old = seen; \
         return old; \
@@ -118,7 +128,10 @@ WIDE(fetch_and, old & value)
 WIDE(fetch_or, old | value)
 WIDE(fetch_xor, old ^ value)
 WIDE(fetch_nand, ~(old & value))
-void __tsan_atomic128_store(volatile wide *p, wide value, int order) { __tsan_atomic128_exchange(p, value, order); }
+void __tsan_atomic128_store(volatile wide *p, wide value, int order) {
+    POINT(void) order;
+    for (wide old = *p, seen; (seen = compare_and_swap(p, old, value)) != old;) old = seen;
+}
 COMPARE(128, wide, expected = compare_and_swap(p, expected, value))
 #endif
 

@@ -11,7 +11,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const SOURCE: &str = include_str!("hooks.c");
+pub(crate) const SOURCE: &str = include_str!("hooks.c");
 /// Adds the flag to the compiler proper, hidden from the driver.
 const SPECS: &str = "*cc1:\n+ -fsanitize=thread\n";
 
@@ -89,7 +89,7 @@ fn make(compiler: &Compiler, folder: &Path, hooks: &Hooks) -> Result<()> {
     own.close().with_context(writable)
 }
 
-fn succeed(command: &mut Command) -> Result<()> {
+pub(crate) fn succeed(command: &mut Command) -> Result<()> {
     let name = command.get_program().display().to_string();
     let output = command.output().with_context(|| format!("cannot start {name}"))?;
     if !output.status.success() {

@@ -8,6 +8,7 @@ mod compiler;
 mod hooks;
 pub mod rust;
 mod source;
+mod transactions;
 
 use anyhow::{Context, Result, bail};
 use call::Call;
@@ -15,6 +16,7 @@ pub use compiler::Language;
 use compiler::{Compiler, Kind};
 pub use hooks::cache;
 pub use source::{Source, was_compiled_here};
+pub use transactions::{MARKS, Marks, OPERATIONS, enforce, enforce_from_environment};
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -43,6 +45,8 @@ What is different from a plain call:
   -O2 and above become -O1, since more would hide accesses; -g is on; there is no link-time optimization.
   -fsanitize=thread is left out, since it is already in; address and memory sanitizers are refused.
   A static program gets the hooks, but cannot be put under control.
+  --operations adds hooks at the beginning and end of functions, which `raddle tx` needs.
+  --transactions PLAN enforces the transactions of a plan of `raddle tx`.
   The program refers to a small library in the cache folder (RADDLE_CACHE, or raddle in XDG_CACHE_HOME or ~/.cache).
 
 Exit status: that of the compiler; 2 if it cannot be started.
@@ -60,13 +64,19 @@ pub fn run(language: Language, args: &[OsString]) -> Result<String> {
     {
         return Ok(HELP.to_owned());
     }
-    let mut command = instrumented(&Compiler::find(language)?, args)?;
+    let mut command = command(language, args)?;
     let error = command.exec();
     Err(error).with_context(|| format!("cannot start {}", command.get_program().display()))
 }
 
+/// Returns the call of the compiler for `args`, as [`run`] makes it.
+pub fn command(language: Language, args: &[OsString]) -> Result<Command> {
+    instrumented(&Compiler::find(language)?, args)
+}
+
 /// Returns the compiler call with these arguments and those for the hooks.
 fn instrumented(compiler: &Compiler, args: &[OsString]) -> Result<Command> {
+    let (args, has_operations) = transactions::without_operations(args);
     let call = Call::read(compiler.own_arguments().chain(args.iter().cloned()));
     if let Some(word) = &call.refused {
         bail!("`{}` cannot be combined with Raddle's hooks\nhelp: compile without it", word.display());
@@ -84,6 +94,9 @@ fn instrumented(compiler: &Compiler, args: &[OsString]) -> Result<Command> {
     command.args(args.iter().filter_map(call::without_thread_sanitizer));
     if call.compiles {
         command.args(compiler.kind.flags());
+        if has_operations {
+            command.args(compiler.kind.function_flags());
+        }
         if call.optimizes_much {
             command.arg("-O1");
         }

@@ -15,6 +15,7 @@ mod search;
 mod setup;
 mod shard;
 mod show;
+mod tx;
 mod values;
 
 pub(crate) use beam::{BeamCommand, BeamRunArgs};
@@ -32,6 +33,9 @@ pub(crate) use search::{STRATEGY, SearchArgs, cores, one_run};
 pub(crate) use setup::{CompletionsArgs, DoctorArg, DoctorArgs, ManArgs};
 pub(crate) use shard::{ShardArgs, UnitArgs};
 pub(crate) use show::{FramesArg, ShowArgs};
+pub(crate) use tx::{
+    BuildArgs, CountArgs, LibraryArgs, PlanArgs, SearchArg, SitesArgs, TxCommand, VerifyArgs,
+};
 pub(crate) use values::duration;
 
 use clap::{Args, Parser, Subcommand};
@@ -116,6 +120,18 @@ one process. Ctrl-C prints the report of the runs so far, and --resume continues
     Explain(ExplainArgs),
     /// Display a recorded run: a page, a text, or a file for other tools
     Report(ReportArgs),
+    /// Make the operations of a lock-free data structure transactions, and execute all interleavings of them
+    #[command(after_help = "\
+Examples:
+  raddle tx sites --operations push,pop stack.c            the memory accesses of the operations
+  raddle tx count --operations push,pop stack.c            the number of interleavings against the size of transactions
+  raddle tx plan --operations push,pop --budget 1e5 stack.c
+  raddle tx verify plan.txt                                all interleavings of the plan
+  raddle tx build plan.txt -o stack                        the program with its transactions enforced")]
+    Tx {
+        #[command(subcommand)]
+        command: TxCommand,
+    },
     /// Rust tests and programs, built with hooks and run under chosen schedules: cargo raddle
     #[command(
         version,

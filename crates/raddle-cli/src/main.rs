@@ -27,6 +27,7 @@ mod strategies;
 mod suite;
 mod terminal;
 mod trust;
+mod tx;
 mod worker;
 
 use args::{BeamCommand, Cli, Command, LabCommand};
@@ -73,6 +74,7 @@ fn main() -> ExitCode {
             Command::Beam { command: BeamCommand::Run(args) } => beam::run(args, width)
                 .and_then(|executed| executed.finish(&args.search.part, args.search.json)),
             Command::Bench(args) => bench::run(args),
+            Command::Tx { command } => tx::run(command, width),
             Command::Coverage(args) => coverage::run(args, width),
             Command::Minimize(args) => minimize::run(args),
             Command::Explain(args) => explain::run(args),
@@ -129,6 +131,9 @@ fn message(error: &anyhow::Error) -> String {
 
 /// Replaces this process by the compiler, or prints its help.
 fn cc(language: raddle_cc::Language, args: &[OsString]) -> anyhow::Result<Outcome> {
+    if let Some(outcome) = tx::compile(language, args) {
+        return outcome;
+    }
     let text = raddle_cc::run(language, args)?;
     Ok(Outcome { text, status: EXIT_NOTHING_FOUND })
 }

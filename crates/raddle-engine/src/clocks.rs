@@ -270,6 +270,9 @@ impl<'a> Builder<'a> {
         let mut next_thread = (0..self.threads).take_while(|&thread| born(thread) == 0).count();
         let mut freed = self.run.freed;
         let mut ticks = self.run.ticks;
+        // Whatever a transaction learns is before all of it.
+        let mut joined = self.run.trace.joined.as_slice();
+        let mut whole = 0;
         for (index, event) in trace.events.iter().enumerate() {
             let thread = event.thread.index();
             let operation = &event.operation;
@@ -281,6 +284,16 @@ impl<'a> Builder<'a> {
             let (learns, tells) = self.part(operation.kind);
             if learns {
                 self.learn_from_objects(thread, operation.objects());
+            }
+            if !joined.is_empty() && self.edges == Edges::All && index >= whole {
+                whole = index + 1;
+                while let Some((_, later)) = joined.split_first().filter(|(next, _)| **next as usize == whole) {
+                    joined = later;
+                    if let Some(event) = trace.events.get(whole) {
+                        self.learn_from_objects(thread, event.operation.objects());
+                    }
+                    whole += 1;
+                }
             }
             if self.edges == Edges::All && operation.kind == Kind::Exit {
                 (0..self.threads).for_each(|other| self.learn(thread, other));

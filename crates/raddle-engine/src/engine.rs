@@ -106,6 +106,8 @@ pub struct Engine {
     pub(crate) outside: bool,
     /// The step count at which [`Next::Idle`] was last returned.
     idle_at: Option<u64>,
+    /// The thread whose next operation continues the transaction of its latest one.
+    pub(crate) inside: Option<ThreadId>,
     /// Names of locations, by location. Kept across runs.
     pub(crate) location_names: Vec<Name>,
 }
@@ -144,6 +146,7 @@ impl Engine {
             burst: 0,
             outside: false,
             idle_at: None,
+            inside: None,
             location_names: Vec::new(),
         }
     }
@@ -182,6 +185,7 @@ impl Engine {
         self.burst = 0;
         self.outside = false;
         self.idle_at = None;
+        self.inside = None;
     }
 
     /// Adds a thread that exists from the start. It will be resumed before the first choice.
@@ -272,7 +276,7 @@ impl Engine {
             self.threads.set_enabled(thread, enabled);
             return self.threads.note_change(thread);
         }
-        let tired = entry.spin.is_over(self.config.patience, operation.kind);
+        let tired = entry.spin.is_over(self.config.patience, operation.kind) && self.inside.is_none();
         let mut enabled = true;
         if !operation.kind.is_memory() {
             let plain = operation.kind == Kind::Lock && operation.argument == Operation::UNTIMED;
@@ -346,10 +350,16 @@ impl Engine {
     #[inline(always)] // The front end has one call of it where speed matters.
     pub fn next(&mut self, strategy: &mut dyn Strategy) -> Next {
         loop {
-            if (self.steps >= self.alarm || self.threads.enabled_few() == 0)
-                && let Some(next) = self.attend()
-            {
-                return next;
+            if self.steps >= self.alarm || self.threads.enabled_few() == 0 {
+                if let Some(next) = self.attend() {
+                    return next;
+                }
+                if let Some(thread) = self.inside.take() {
+                    match self.execute_inside(thread, strategy) {
+                        Some(reply) => return Next::Resume { thread, reply },
+                        None => continue,
+                    }
+                }
             }
             debug_assert!(
                 self.verdict.is_none() && self.ready.is_empty() && !self.races.is_unsettled(),
@@ -387,6 +397,12 @@ impl Engine {
             }
             if let Some((thread, reply)) = self.ready.pop() {
                 return Some(Next::Resume { thread, reply });
+            }
+            if let Some(thread) = self.inside {
+                if self.prepare_inside(thread) {
+                    return None;
+                }
+                continue;
             }
             if !self.threads.any_enabled() && self.alive == self.background {
                 self.end(Verdict::Passed);

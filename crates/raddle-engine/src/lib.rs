@@ -38,6 +38,7 @@ mod step;
 mod strategy;
 mod threads;
 mod time;
+mod transactions;
 mod wrapped;
 
 pub use beginning::Beginning;
@@ -56,4 +57,5 @@ pub use replay::{Divergence, Replay};
 pub use resemble::Resemble;
 pub use rng::Rng;
 pub use strategy::{Choice, Needs, Plan, Point, RunSummary, SmallPoint, Strategy};
+pub use transactions::LONGEST_TRANSACTION;
 pub use wrapped::{Wrapped, Wrapper};

@@ -71,6 +71,8 @@ impl Strategy for Replay {
     }
 
     fn choose(&mut self, point: &Point<'_>) -> Choice {
+        // It was not asked about steps inside transactions.
+        self.step = point.step as usize;
         if self.divergence.is_none() {
             self.divergence = self.missing_pick();
         }

@@ -37,6 +37,40 @@ pub enum Points {
     Shared,
     /// None: only synchronisation and atomics are scheduling points, whichever threads use them.
     Sync,
+    /// As `Shared`, and the operations of [`Setup::transactions`] are divided into transactions. The runtime sets it.
+    #[serde(skip)]
+    Transactional,
+}
+
+/// The division of operations of a data structure into transactions, inside which a thread is not interrupted. Addresses
+/// are offsets in the program, from its first page in memory.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Transactions {
+    /// The first instructions of the functions that are operations, sorted.
+    pub operations: Vec<u64>,
+    /// The number of accesses to shared memory in a transaction; `None` if `before` and `after` say where one begins.
+    pub size: Option<u64>,
+    /// The accesses before which a transaction begins, each by an address in its call of a hook, sorted.
+    pub before: Vec<u64>,
+    /// The accesses after which a transaction begins, likewise.
+    pub after: Vec<u64>,
+    /// True if the accesses of the operations are to be reported ([`RunResult::sites`]).
+    pub sites: bool,
+}
+
+/// A memory access of an operation.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+pub struct Site {
+    /// An address in its call of a hook, as in [`Transactions`].
+    pub offset: u64,
+    /// The first instruction of the operation.
+    pub operation: u64,
+    /// True if it reads.
+    pub reads: bool,
+    /// True if it writes.
+    pub writes: bool,
+    /// True if it was a scheduling point: several threads touch the memory.
+    pub shared: bool,
 }
 
 /// The implementation of the threads of a run.
@@ -105,6 +139,9 @@ pub struct Setup {
     /// This only affects speed.
     #[serde(default)]
     pub alone: bool,
+    /// The transactions of the program, if its operations are divided into some.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub transactions: Option<Transactions>,
 }
 
 impl Setup {
@@ -126,6 +163,7 @@ impl Setup {
             shared: Vec::new(),
             callers: false,
             alone: false,
+            transactions: None,
         }
     }
 }
@@ -350,6 +388,12 @@ pub struct RunResult {
     /// server says so.
     #[serde(skip_serializing_if = "is_default")]
     pub reset_unsupported: bool,
+    /// The memory accesses of operations that no earlier run had, if they were requested.
+    #[serde(skip_serializing_if = "is_default")]
+    pub sites: Vec<Site>,
+    /// The estimated number of partial orders, if there are transactions and the strategy estimates it.
+    #[serde(skip_serializing_if = "is_default")]
+    pub estimate: Option<f64>,
     /// The exit status of the program, if it exited.
     #[serde(skip_serializing_if = "is_default")]
     pub status: Option<i32>,

@@ -51,6 +51,9 @@ pub struct Trace {
     pub exit_last: bool,
     /// True if timeouts may fire at any step, not only when nothing else can run.
     pub timeouts_anytime: bool,
+    /// The events that continue a transaction: each follows an event of the same thread, and nothing could come between the
+    /// two. In order. If the run ended because its next event could not be executed, that is the last one.
+    pub joined: Vec<u32>,
 }
 
 impl Trace {
@@ -65,6 +68,7 @@ impl Trace {
         self.states.clear();
         self.exit_last = false;
         self.timeouts_anytime = false;
+        self.joined.clear();
     }
 
     /// Returns the threads that were enabled at event `step`, in thread order. There may be one more point
@@ -73,6 +77,12 @@ impl Trace {
         let Some(&from) = self.enabled_from.get(step) else { return &[] };
         let to = self.enabled_from.get(step + 1).map_or(self.enabled.len(), |&to| to as usize);
         &self.enabled[from as usize..to]
+    }
+
+    /// Returns the first event of each transaction. An event outside transactions is one by itself.
+    pub fn transactions(&self) -> Vec<usize> {
+        let mut joined = self.joined.iter().map(|&event| event as usize).peekable();
+        (0..self.events.len()).filter(|&event| joined.next_if_eq(&event).is_none()).collect()
     }
 
     /// Returns the number of preemptions: events that switch away from an enabled thread. Requires the

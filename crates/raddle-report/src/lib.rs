@@ -20,7 +20,7 @@ pub mod run_text;
 pub mod search_text;
 pub mod shape;
 pub mod store_text;
-mod table;
+pub mod table;
 pub mod text;
 mod values;
 

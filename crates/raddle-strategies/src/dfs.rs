@@ -107,7 +107,12 @@ impl Strategy for Dfs {
         let trace = run.trace;
         let mut picks = trace.picks.iter().peekable();
         let mut position = 0;
+        let mut joined = trace.joined.iter().map(|&event| event as usize).peekable();
         for (step, event) in trace.events.iter().enumerate() {
+            // There was no choice before a step inside a transaction.
+            if joined.next_if_eq(&step).is_some() {
+                continue;
+            }
             if position >= self.stack.len() {
                 let above = trace.enabled_at(step).iter().rev().take_while(|&&thread| thread > event.thread);
                 self.stack.push(Node::Thread { taken: event.thread, left: above.copied().collect() });

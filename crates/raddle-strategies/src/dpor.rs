@@ -8,7 +8,7 @@
 //! decisions are part of it. Runs that turn out to repeat another one are cut off and counted apart. Tests
 //! (tests/systematic): `micro_programs_have_the_published_number_of_partial_orders`,
 //! `random_programs_agree_with_depth_first_search`. Departures from the paper: races are searched after a
-//! run, not during it; a blocked operation at the end of a run takes part in races; an event that ends the
+//! run, not during it; a transaction is one event, of which only the first operation is known before it was executed; a blocked operation at the end of a run takes part in races; an event that ends the
 //! run (exit, failed assertion, misuse) depends on everything; a thread that another one has ended, or whose
 //! operation another one has replaced, leaves the sleep set; one that ends the run with some drawn numbers stays there
 //! for the others. Limits: the guarantee presumes that independent
@@ -20,12 +20,14 @@
 //! spinning thread or a run ended at the step limit; searches report both.
 
 mod races;
+mod transaction;
 
 use crate::catalogue::{Build, Capabilities, Entry, Family};
 use crate::dfs::Dfs;
 use races::Races;
 use raddle_engine::{Choice, Needs, Plan, Point, Rng, RunSummary, Strategy};
-use raddle_model::{Failure, Operation, Reads, ThreadId, Trace, Verdict, dependent};
+use raddle_model::{Failure, Operation, ThreadId, Trace, Verdict};
+use transaction::Transaction;
 
 /// The catalogue entry.
 pub(crate) const ENTRY: Entry = Entry {
@@ -52,6 +54,8 @@ pub struct Dpor {
     picks: usize,
     planned: Answers,
     asleep: Vec<Sleeper>,
+    /// The number of runs that were not cut off.
+    complete: u64,
     /// True if a run had operations that count as independent and do not commute.
     inexact: bool,
     /// The search after the reduced one, if `inexact`.
@@ -65,16 +69,16 @@ type Answers = Vec<(u32, u32)>;
 #[derive(Clone, Debug)]
 struct Sleeper {
     thread: ThreadId,
-    operation: Operation,
+    transaction: Transaction,
     /// The answers with which the operation ends the run: as that depends on everything, it is still to be tried with
     /// these.
     ends: Vec<Answers>,
 }
 
 impl Sleeper {
-    /// Returns true if the sleeper stays asleep when another thread executes `operation`.
-    fn sleeps_through(&self, operation: &Operation) -> bool {
-        !dependent(&self.operation, operation, Reads::Independent)
+    /// Returns true if the sleeper stays asleep when another thread executes `operations`. Its own would then be the same.
+    fn sleeps_through(&self, operations: impl Iterator<Item = Operation>) -> bool {
+        !self.transaction.depends_on(operations)
     }
 }
 
@@ -102,8 +106,8 @@ struct Taken {
     rest: Option<Vec<Answers>>,
     /// The answers with which it ended the run.
     ends: Vec<Answers>,
-    /// The operation; known once it was executed.
-    operation: Option<Operation>,
+    /// Its operations; known once they were executed.
+    transaction: Option<Transaction>,
 }
 
 impl Taken {
@@ -112,7 +116,7 @@ impl Taken {
         let sleeper = sleep.iter().find(|sleeper| sleeper.thread == thread);
         let mut rest = sleeper.map(|sleeper| sleeper.ends.clone());
         let picks = rest.as_mut().and_then(Vec::pop).unwrap_or_default();
-        Taken { thread, picks, rest, ends: Vec::new(), operation: None }
+        Taken { thread, picks, rest, ends: Vec::new(), transaction: None }
     }
 
     /// Advances to the next answers. Returns false if there are none.
@@ -149,9 +153,10 @@ impl Node {
 
     /// Iterates over the sleep set after the step taken here.
     fn sleep_after(&self) -> impl Iterator<Item = &Sleeper> {
-        let operation = self.taken.operation.as_ref();
-        self.asleep()
-            .filter(move |sleeper| operation.is_some_and(|operation| sleeper.sleeps_through(operation)))
+        let taken = self.taken.transaction.as_ref();
+        self.asleep().filter(move |sleeper| {
+            taken.is_some_and(|transaction| sleeper.sleeps_through(transaction.operations()))
+        })
     }
 
     /// Adds one of `initials` to the wanted threads, unless one of them is covered.
@@ -174,9 +179,9 @@ impl Node {
         if self.taken.next_picks() {
             return true;
         }
-        if let Some(operation) = self.taken.operation {
+        if let Some(transaction) = self.taken.transaction.take() {
             let ends = std::mem::take(&mut self.taken.ends);
-            self.done.push(Sleeper { thread: self.taken.thread, operation, ends });
+            self.done.push(Sleeper { thread: self.taken.thread, transaction, ends });
         }
         self.wanted.sort_unstable_by(|a, b| b.cmp(a));
         match self.wanted.pop() {
@@ -195,34 +200,50 @@ impl Dpor {
         Dpor::default()
     }
 
+    /// Returns the explored share of the search tree, if each of the known alternatives of a step leads to an equal part of
+    /// it: the estimate of the thesis, section 5.2.4. Most alternatives become known only after the first runs.
+    fn share(&self) -> f64 {
+        self.stack.iter().rev().fold(0.0, |below, node| {
+            let known = node.done.len() + 1 + node.wanted.len();
+            (node.done.len() as f64 + below) / known as f64
+        })
+    }
+
     /// Updates the stack with a run. Returns the index of its first new step, or `None` if the program did
     /// not repeat the earlier steps.
     fn extend(&mut self, run: &RunSummary<'_>) -> Option<usize> {
         let trace = run.trace;
-        let repeated = self.stack.iter().zip(&trace.events);
-        let matches = repeated.filter(|(node, event)| node.taken.thread == event.thread).count();
+        let starts = trace.transactions();
+        let repeated = self.stack.iter().zip(&starts);
+        let matches =
+            repeated.filter(|(node, start)| node.taken.thread == trace.events[**start].thread).count();
         if matches < self.stack.len() {
             return None;
         }
         let first_new = self.stack.len().saturating_sub(1);
-        let next = NextOperations::new(run, first_new);
-        let mut picks = trace.picks.iter().skip_while(|pick| (pick.step as usize) < first_new).peekable();
-        for (step, event) in trace.events.iter().enumerate().skip(first_new) {
+        let first_event = starts.get(first_new).copied().unwrap_or(trace.events.len());
+        let next = NextOperations::new(run, first_event);
+        let mut picks = trace.picks.iter().skip_while(|pick| (pick.step as usize) < first_event).peekable();
+        for (step, &start) in starts.iter().enumerate().skip(first_new) {
+            let event = &trace.events[start];
+            let end = starts.get(step + 1).copied().unwrap_or(trace.events.len());
             if step == self.stack.len() {
                 // A thread that another one has ended, or whose operation another one has replaced, is awake.
-                let waits = |sleeper: &&Sleeper| next.of(sleeper.thread, step) == Some(&sleeper.operation);
+                let waits = |sleeper: &&Sleeper| {
+                    next.of(sleeper.thread, start) == Some(&sleeper.transaction.first)
+                };
                 let sleep = self
                     .stack
                     .last()
                     .map_or_else(Vec::new, |node| node.sleep_after().filter(waits).cloned().collect());
                 let taken = Taken::new(event.thread, &sleep);
-                let enabled = trace.enabled_at(step).to_vec();
+                let enabled = trace.enabled_at(start).to_vec();
                 self.stack.push(Node { enabled, sleep, done: Vec::new(), wanted: Vec::new(), taken });
             }
             let taken = &mut self.stack[step].taken;
-            taken.operation = Some(event.operation);
+            taken.transaction = Some(Transaction::of(&trace.events[start..end]));
             taken.picks.clear();
-            while let Some(pick) = picks.next_if(|pick| pick.step as usize == step) {
+            while let Some(pick) = picks.next_if(|pick| (pick.step as usize) < end) {
                 taken.picks.push((pick.value, pick.arity));
             }
         }
@@ -294,7 +315,7 @@ impl Strategy for Dpor {
             self.planned.clone_from(&node.taken.picks);
             return if point.is_enabled(thread) { Choice::Run(thread) } else { Choice::CutOff };
         }
-        let Some(last) = point.last() else {
+        let Some(last) = point.last().map(|_| point.latest()) else {
             return Choice::Run(*point.enabled().iter().min().expect("a point has an enabled thread"));
         };
         if step == self.stack.len()
@@ -303,7 +324,8 @@ impl Strategy for Dpor {
             self.asleep.extend(node.asleep().cloned());
         }
         self.asleep.retain(|sleeper| {
-            sleeper.sleeps_through(&last.operation) && *point.operation(sleeper.thread) == sleeper.operation
+            sleeper.sleeps_through(last.iter().map(|event| event.operation))
+                && *point.operation(sleeper.thread) == sleeper.transaction.first
         });
         let asleep = |thread| self.asleep.iter().find(|sleeper| sleeper.thread == thread);
         let awake = |thread| asleep(thread).is_none_or(|sleeper| !sleeper.ends.is_empty());
@@ -329,6 +351,7 @@ impl Strategy for Dpor {
         if let Some(rest) = &mut self.rest {
             return rest.learn(run);
         }
+        self.complete += u64::from(*run.verdict != Verdict::CutOff);
         self.inexact = self.inexact
             || run.trace.timeouts_anytime && has_time_limits(run.trace)
             || run.has_contested_barrier();
@@ -355,6 +378,14 @@ impl Strategy for Dpor {
 
     fn learns(&self) -> bool {
         true
+    }
+
+    fn space(&self) -> Option<f64> {
+        if self.exhausted && !self.inexact {
+            return Some(self.complete as f64);
+        }
+        let share = self.share();
+        (share > 0.0).then(|| self.complete as f64 / share)
     }
 
     fn fork(&self) -> Box<dyn Strategy> {

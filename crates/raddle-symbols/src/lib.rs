@@ -78,6 +78,12 @@ impl Symbols {
         self.module(module).address(place)
     }
 
+    /// Returns the first instructions of the functions whose name matches, sorted. `matches` gets the name without arguments
+    /// and types: `Stack::push`.
+    pub fn functions(&mut self, module: &Path, matches: impl Fn(&str) -> bool) -> Vec<(String, u64)> {
+        self.module(module).functions(matches)
+    }
+
     /// Returns true if a file has function symbols.
     pub fn has_functions(&mut self, module: &Path) -> bool {
         self.module(module).has_functions()

@@ -111,6 +111,14 @@ impl Module {
         functions.iter().filter(move |(_, own)| own == name).map(|(range, _)| range)
     }
 
+    /// Returns the functions whose plain name matches, by their beginnings.
+    pub(crate) fn functions(&self, matches: impl Fn(&str) -> bool) -> Vec<(String, u64)> {
+        let named = self.symbols().functions.iter().map(|(range, name)| (plain_name(&demangled(name)), range.start));
+        let mut found: Vec<(String, u64)> = named.filter(|(name, _)| matches(name)).collect();
+        found.dedup_by_key(|(_, address)| *address);
+        found
+    }
+
     /// Returns true if the file has function symbols.
     pub(crate) fn has_functions(&self) -> bool {
         !self.symbols().functions.is_empty()
@@ -138,6 +146,22 @@ fn holder(symbols: &[(Range<u64>, String)], address: u64) -> Option<(&Range<u64>
 fn demangled(name: &str) -> String {
     let is_mangled = ["_Z", "__Z", "_R"].iter().any(|start| name.starts_with(start));
     if is_mangled { demangle_auto(Cow::from(name), None).into_owned() } else { name.to_owned() }
+}
+
+/// Returns the name of a function without its arguments, its result and the arguments of templates.
+fn plain_name(name: &str) -> String {
+    let (mut plain, mut depth) = (String::new(), 0);
+    for letter in name.chars() {
+        match letter {
+            '<' => depth += 1,
+            '>' => depth -= 1,
+            '(' if depth == 0 => break,
+            _ if depth == 0 => plain.push(letter),
+            _ => {}
+        }
+    }
+    // The result of a template comes first.
+    plain.trim().rsplit(' ').next().unwrap_or_default().to_owned()
 }
 
 /// Returns the frames from the debug information, as far as it can be read.
@@ -199,4 +223,19 @@ fn of_kind(file: &object::File<'_>, kind: SymbolKind) -> Vec<(Range<u64>, String
     // deterministic.
     symbols.sort_by(|(a, a_name), (b, b_name)| (a.start, a.end, b_name).cmp(&(b.start, b.end, a_name)));
     symbols
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn plain_names_are_without_types() {
+        for (name, plain) in [
+            ("push", "push"),
+            ("Stack<int>::push(int const&)", "Stack::push"),
+            ("void Queue<std::pair<int, int>, 4>::put<int>(int)", "Queue::put"),
+            ("a::b(void (*)(int))", "a::b"),
+        ] {
+            assert_eq!(super::plain_name(name), plain);
+        }
+    }
 }

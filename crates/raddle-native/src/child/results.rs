@@ -9,6 +9,7 @@ use crate::child::outside::Wake;
 use crate::child::runtime::{MemoryNote, Runtime};
 use crate::child::shared_memory::{self, COMPLETE, Cursor, LOST, REFUSED, write_loss};
 use crate::child::values::Noted;
+use raddle_model::native::Site;
 use raddle_model::{Event, Operation, Pick, ThreadId, Verdict};
 use std::sync::atomic::Ordering;
 
@@ -69,6 +70,10 @@ pub(crate) struct RunData {
     pub(crate) forgot_writes: bool,
     /// True if an access had a memory order weaker than sequential consistency.
     pub(crate) has_weak_orders: bool,
+    /// The steps that continued a transaction; see [`raddle_model::Trace::joined`].
+    pub(crate) joined: Vec<u32>,
+    /// The accesses of operations, if requested.
+    pub(crate) sites: Vec<Site>,
 }
 
 impl RunData {
@@ -107,6 +112,8 @@ pub(crate) fn write(runtime: &mut Runtime) {
         && cursor.put(runtime.values.as_ref().map_or(&[], |values| &values.noted[..]))
         && cursor.put(&shared)
         && cursor.put(&runtime.memory)
+        && cursor.put(&summary.trace.joined)
+        && cursor.put(&runtime.transactions.as_ref().map_or_else(Vec::new, |progress| progress.sites()))
         && cursor.put(&[
             summary.fingerprint,
             summary.rests,
@@ -152,6 +159,7 @@ pub(crate) fn read_parts(cursor: &mut Cursor) -> Option<Box<RunData>> {
     let values = cursor.get();
     let shared = cursor.get();
     let memory = cursor.get();
+    let (joined, sites) = (cursor.get(), cursor.get());
     let numbers: Vec<u64> = cursor.get();
     let [
         fingerprint,
@@ -197,5 +205,7 @@ pub(crate) fn read_parts(cursor: &mut Cursor) -> Option<Box<RunData>> {
         forgot_writes: forgot_writes != 0,
         has_weak_orders: has_weak_orders != 0,
         has_interrupts: has_interrupts != 0,
+        joined,
+        sites,
     }))
 }

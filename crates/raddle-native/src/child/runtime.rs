@@ -13,6 +13,7 @@ use crate::child::shared_memory;
 use crate::child::signals::{Alarm, Signals};
 use crate::child::stack::{Callers, Extent};
 use crate::child::timer_file::TimerFile;
+use crate::child::transactions::Progress;
 use crate::child::values::Values;
 use crate::platform::modules::Modules;
 use crate::platform::signals::mask_signals;
@@ -124,6 +125,8 @@ pub(crate) struct Runtime {
     pub(crate) memory: Vec<MemoryNote>,
     /// The atomics of a run under weak memory.
     pub(crate) atomics: Option<Box<Atomics>>,
+    /// The transactions of a run that is divided into some.
+    pub(crate) transactions: Option<Box<Progress>>,
 }
 
 /// The memory of an object. Plain data, so that it can be handed to another process.
@@ -257,6 +260,7 @@ impl Runtime {
             values: None,
             memory: Vec::new(),
             atomics: None,
+            transactions: None,
         };
         runtime.add_thread(Box::into_raw(Box::new(Fiber::new())), handle, false);
         let first = runtime.engine.next(&mut *runtime.strategy);

@@ -8,10 +8,11 @@ use crate::child::halt::{Halt, UnseenEnd};
 use crate::child::loss::lose;
 use crate::child::runtime::{Runtime, with};
 use crate::child::{
-    control, inconclusive, pending, pool, resident, results, stack, streams, switching, weak,
+    control, inconclusive, pending, pool, resident, results, stack, streams, switching, transactions, weak,
 };
 use crate::platform::{real, signals};
 use raddle_engine::{Next, Reply};
+use raddle_model::native::Points;
 use raddle_model::{Access, Failure, Kind, LocationId, ObjectId, Operation, ThreadId, Verdict};
 use std::ffi::c_void;
 
@@ -35,6 +36,9 @@ pub(crate) fn step(operation: impl FnOnce(&mut Runtime) -> Operation) -> Reply {
         }
         if !operation.kind.is_memory() {
             runtime.me().readings = 0;
+            if runtime.points == Points::Transactional {
+                transactions::synchronize(runtime);
+            }
         }
         runtime.me().place = operation.location;
         runtime.engine.announce(me, operation);

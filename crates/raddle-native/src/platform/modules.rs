@@ -81,6 +81,11 @@ impl Modules {
         self.code.clone()
     }
 
+    /// Returns the address of the first page of the program itself.
+    pub(crate) fn program(&self) -> u64 {
+        self.part(self.code.start).map_or(0, |part| part.base)
+    }
+
     /// Returns whether an address is in code of the program: in a file other than the runtime and the libraries that
     /// come with the compiler.
     pub(crate) fn is_program(&self, address: u64) -> bool {

@@ -102,6 +102,10 @@ impl Program for Cast<'_> {
                     self.waiting += 1;
                     engine.expect_outside(true);
                 }
+                let next = actor.last.map(|last| last + 1);
+                if next.is_some_and(|next| self.data.joined.binary_search(&next).is_ok()) {
+                    engine.join_next(thread);
+                }
                 engine.announce(thread, operation);
             }
             (None, Verdict::Failed { failure }) if self.data.ended[thread.index()] == 0 => {

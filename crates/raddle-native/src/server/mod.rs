@@ -125,6 +125,10 @@ impl Server {
         let mut ran = self.ran(&data);
         ran.discovered = self.discovered(&data);
         ran.exposed = self.newly_exposed(number);
+        if self.division.is_some() {
+            ran.sites = data.sites.iter().copied().filter(|&site| self.sites.insert(site)).collect();
+            ran.estimate = self.strategies[number].as_ref().and_then(|strategy| strategy.space());
+        }
         ran.weak_memory = begun.is_weak;
         ran.forked = is_forked;
         ran.reset_difference = difference;

@@ -11,6 +11,7 @@ use crate::child::known::Known;
 use crate::child::results::{self, Results, RunData};
 use crate::child::runtime::{self, Runtime};
 use crate::child::stack::Callers;
+use crate::child::transactions::Progress;
 use crate::child::values::Values;
 use crate::child::{batch, callers, control, crash, pool, shared_memory};
 use crate::platform::{memory, raw};
@@ -161,6 +162,10 @@ impl Server {
     pub(super) fn set_up(&self, random: u64, points: Points, known: Option<&Known>, halt: Option<Halt>) {
         runtime::with(|runtime| {
             runtime.points = points;
+            if let Some(division) = self.division.filter(|_| !self.learns && points == Points::Shared) {
+                runtime.points = Points::Transactional;
+                runtime.transactions = Some(Box::new(Progress::new(division)));
+            }
             runtime.accesses.recall(known.unwrap_or(&self.known));
             runtime.accesses.learns = self.learns;
             runtime.random = (self.setup.seed, random);

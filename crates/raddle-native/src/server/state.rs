@@ -9,11 +9,12 @@ use super::signals::Signals;
 use super::wire::Wire;
 use crate::child::batch::Batch;
 use crate::child::known::Known;
+use crate::child::transactions::Division;
 use crate::platform::memory;
 use crate::platform::modules::Modules;
 use crate::platform::raw;
 use raddle_engine::{Engine, Strategy};
-use raddle_model::native::{Answer, Setup};
+use raddle_model::native::{Answer, Setup, Site};
 use raddle_model::{IRoot, Ledger, MemoryModel, Name, Settings};
 use raddle_strategies::coverage::coverage;
 use std::collections::{BTreeMap, BTreeSet};
@@ -59,6 +60,10 @@ pub(super) struct Server {
     /// The results of the latest batch of a child that executes many runs, and how the run after them ended.
     pub(super) batch: Batch,
     pub(super) end_of_batch: Option<End>,
+    /// The transactions of its runs, if they have some.
+    pub(super) division: Option<&'static Division>,
+    /// The accesses of operations that were reported.
+    pub(super) sites: BTreeSet<Site>,
     /// In a child that executes many runs, the current one.
     pub(super) begun: Option<Begun>,
 }
@@ -84,6 +89,9 @@ impl Server {
     #[inline(never)]
     pub(super) fn new(mut wire: Wire, setup: Setup) -> Box<Server> {
         let modules = Box::leak(Box::new(Modules::read()));
+        let division = setup.transactions.clone();
+        let division =
+            division.map(|transactions| &*Box::leak(Box::new(Division::new(transactions, modules.program()))));
         // Data that changes from run to run is on few pages.
         memory::settle();
         let (mut strategies, mut lanes): (Vec<Option<Box<dyn Strategy>>>, _) = (Vec::new(), Vec::new());
@@ -141,6 +149,8 @@ impl Server {
             orders: Orders::default(),
             batch: Batch::none(),
             end_of_batch: None,
+            division,
+            sites: BTreeSet::new(),
             begun: None,
         })
     }

@@ -2,7 +2,6 @@
 
 use raddle_engine::{Engine, Plan, Program, Rng, RunSummary, Strategy, Totals, explore, run};
 use raddle_model::{ThreadId, Verdict};
-use raddle_testkit::Script;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
@@ -51,7 +50,7 @@ fn delays(run: &RunSummary<'_>) -> usize {
 }
 
 /// Runs `program` until `strategy` has no schedule left.
-pub(crate) fn exhaust(program: &mut Script, strategy: &mut dyn Strategy) -> (Vec<Seen>, Totals) {
+pub(crate) fn exhaust(program: &mut dyn Program, strategy: &mut dyn Strategy) -> (Vec<Seen>, Totals) {
     let mut seen = Vec::new();
     let mut engine = Engine::new(Default::default());
     let totals = explore(&mut engine, program, strategy, (0, 0, 1_000_000), |_, run| {

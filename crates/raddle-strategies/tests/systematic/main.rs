@@ -6,3 +6,4 @@ mod dpor;
 mod forked;
 mod period;
 mod random;
+mod transactions;

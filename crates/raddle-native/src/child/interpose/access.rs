@@ -10,7 +10,7 @@ use crate::child::control::enter;
 use crate::child::objects::Class;
 use crate::child::runtime::{self, Runtime, with};
 use crate::child::scheduling::step;
-use crate::child::{heap_checks, values, weak};
+use crate::child::{heap_checks, transactions, values, weak};
 use raddle_model::native::Points;
 use raddle_model::{Access, Kind, MemoryOrder, Operation};
 use std::ffi::{c_int, c_void};
@@ -72,6 +72,8 @@ entries! {
     __tsan_init() => begin;
     __tsan_func_entry(caller: *const c_void) => nothing_with::<*const c_void>;
     __tsan_func_exit() => nothing;
+    __cyg_profile_func_enter(function: *const c_void, site: *const c_void) => enter_function;
+    __cyg_profile_func_exit(function: *const c_void, site: *const c_void) => leave_function;
     __tsan_ignore_thread_begin() => nothing;
     __tsan_ignore_thread_end() => nothing;
     __tsan_atomic_thread_fence(order: c_int) => fence;
@@ -88,7 +90,8 @@ pub(crate) fn is_instrumented() -> bool {
 }
 
 /// Returns the objects that make this access a scheduling point, and records the access.
-fn points(runtime: &mut Runtime, address: usize, size: usize, atomic: bool) -> Touched {
+fn points(runtime: &mut Runtime, accessed: &Accessed) -> Touched {
+    let (address, size, atomic) = (accessed.address, accessed.size, accessed.orders != Orders::PLAIN);
     let Runtime { accesses, modules, current, .. } = runtime;
     match runtime.points {
         Points::All => accesses.all(address as u64, size),
@@ -96,6 +99,9 @@ fn points(runtime: &mut Runtime, address: usize, size: usize, atomic: bool) -> T
         Points::Sync => Touched::default(),
         Points::Shared => {
             accesses.shared(*current, address as u64, size, |address| modules.is_constant(address))
+        }
+        Points::Transactional => {
+            transactions::points(runtime, accessed.kind, (address, size), accessed.place)
         }
     }
 }
@@ -105,11 +111,16 @@ fn points(runtime: &mut Runtime, address: usize, size: usize, atomic: bool) -> T
 pub(super) fn note_free(address: usize, size: usize) {
     with(|runtime| {
         weak::forget(runtime, address, size);
-        if runtime.threads.len() == 1 || runtime.accesses.count == 0 || runtime.points != Points::Shared {
+        if runtime.threads.len() == 1 || runtime.accesses.count == 0 || !is_shared_only(runtime.points) {
             return;
         }
         runtime.accesses.free(runtime.current, address as u64, size);
     });
+}
+
+/// Returns true if only accesses to shared memory are scheduling points.
+fn is_shared_only(points: Points) -> bool {
+    matches!(points, Points::Shared | Points::Transactional)
 }
 
 /// Announces an access, if it is a scheduling point, and returns whether it is. When it returns, the access
@@ -132,7 +143,7 @@ fn announce_point(accessed: Accessed) -> Announced {
         }
         let is_atomic = orders != Orders::PLAIN;
         runtime.accesses.has_weak_orders |= orders.is_weak();
-        let touched = points(runtime, address, size, is_atomic);
+        let touched = points(runtime, &accessed);
         match touched.first {
             None => (touched, runtime.accesses.count_unseen(address, kind == Kind::Read, is_atomic)),
             Some(_) => (touched, None),
@@ -321,6 +332,16 @@ unsafe extern "C" fn fence(order: c_int, place: usize) {
 /// Registers instrumented code, before `main` or when it is loaded.
 unsafe extern "C" fn begin(_: usize) {
     INSTRUMENTED.store(true, Ordering::Relaxed);
+}
+
+/// A function of the program begins.
+unsafe extern "C" fn enter_function(function: *const c_void, _: *const c_void, _: usize) {
+    enter(|| transactions::enter_function(function as usize));
+}
+
+/// A function of the program returns.
+unsafe extern "C" fn leave_function(function: *const c_void, _: *const c_void, _: usize) {
+    enter(|| transactions::leave_function(function as usize));
 }
 
 /// A hook without effect in a sequentially consistent run.
