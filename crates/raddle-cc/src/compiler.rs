@@ -74,9 +74,10 @@ impl Kind {
     /// Returns the flags for hooks at the beginning and end of the functions of the program, inlined ones too.
     pub(crate) fn function_flags(self) -> &'static [&'static str] {
         match self {
-            Kind::Gcc => {
-                &["-finstrument-functions", "-finstrument-functions-exclude-file-list=/usr/include/,/usr/lib/"]
-            }
+            Kind::Gcc => &[
+                "-finstrument-functions",
+                "-finstrument-functions-exclude-file-list=/usr/include/,/usr/lib/",
+            ],
             Kind::Clang => &["-finstrument-functions"],
         }
     }

@@ -135,6 +135,10 @@ void __tsan_atomic128_store(volatile wide *p, wide value, int order) {
 COMPARE(128, wide, expected = compare_and_swap(p, expected, value))
 #endif
 
+/* Programs that include raddle/linearizable.h call these. */
+void raddle_call(const void *objects, unsigned thread, unsigned threads) { (void)objects, (void)thread, (void)threads; }
+void raddle_return(const void *objects, unsigned thread, unsigned threads) { (void)objects, (void)thread, (void)threads; }
+
 /* Programs with ThreadSanitizer annotations call these. */
 #define NOTHING(name) \
     void name(void) {}

@@ -12,6 +12,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 pub(crate) const SOURCE: &str = include_str!("hooks.c");
+/// The header that programs may include.
+const HEADER: &str = include_str!("linearizable.h");
+/// Its folder.
+const INCLUDE: &str = "include";
 /// Adds the flag to the compiler proper, hidden from the driver.
 const SPECS: &str = "*cc1:\n+ -fsanitize=thread\n";
 
@@ -22,6 +26,8 @@ pub(crate) struct Hooks {
     /// For static programs.
     pub(crate) object: PathBuf,
     specs: PathBuf,
+    /// The folder of headers.
+    pub(crate) include: PathBuf,
 }
 
 impl Hooks {
@@ -36,12 +42,13 @@ impl Hooks {
 /// Finds or builds the files. Several processes may do so at once.
 pub(crate) fn prepare(compiler: &Compiler) -> Result<Hooks> {
     let mut hasher = DefaultHasher::new();
-    (SOURCE, SPECS, compiler.target_prefix()).hash(&mut hasher);
+    (SOURCE, SPECS, HEADER, compiler.target_prefix()).hash(&mut hasher);
     let folder = cache()?.join(format!("hooks-{:016x}", hasher.finish()));
     let hooks = Hooks {
         library: folder.join("libraddle_hooks.so"),
         object: folder.join("hooks.o"),
         specs: folder.join("gcc.specs"),
+        include: folder.join(INCLUDE),
     };
     // It is built last.
     if !hooks.library.is_file() {
@@ -82,6 +89,10 @@ fn make(compiler: &Compiler, folder: &Path, hooks: &Hooks) -> Result<()> {
     link.args(["-shared", "-nostdlib", "-Wl,-z,defs", "-Xlinker", "-soname", "-Xlinker"]).arg(&hooks.library);
     succeed(link.arg(name("hooks.o")).arg("-o").arg(name("hooks.so")))?;
 
+    let headers = hooks.include.join("raddle");
+    std::fs::create_dir_all(&headers).with_context(writable)?;
+    std::fs::write(name("header"), HEADER).with_context(writable)?;
+    std::fs::rename(name("header"), headers.join("linearizable.h")).with_context(writable)?;
     for (from, to) in [("gcc.specs", &hooks.specs), ("hooks.o", &hooks.object), ("hooks.so", &hooks.library)]
     {
         std::fs::rename(name(from), to).with_context(writable)?;

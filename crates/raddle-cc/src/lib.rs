@@ -16,11 +16,11 @@ pub use compiler::Language;
 use compiler::{Compiler, Kind};
 pub use hooks::cache;
 pub use source::{Source, was_compiled_here};
-pub use transactions::{MARKS, Marks, OPERATIONS, enforce, enforce_from_environment};
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
+pub use transactions::{MARKS, Marks, OPERATIONS, enforce, enforce_from_environment};
 
 /// The text for `--help`.
 const HELP: &str = "\
@@ -47,6 +47,7 @@ What is different from a plain call:
   A static program gets the hooks, but cannot be put under control.
   --operations adds hooks at the beginning and end of functions, which `raddle tx` needs.
   --transactions PLAN enforces the transactions of a plan of `raddle tx`.
+  #include <raddle/linearizable.h> checks a data structure without assertions; its first lines say how.
   The program refers to a small library in the cache folder (RADDLE_CACHE, or raddle in XDG_CACHE_HOME or ~/.cache).
 
 Exit status: that of the compiler; 2 if it cannot be started.
@@ -84,7 +85,7 @@ fn instrumented(compiler: &Compiler, args: &[OsString]) -> Result<Command> {
     let mut command = compiler.command();
     let hooks = if call.compiles || call.links { Some(hooks::prepare(compiler)?) } else { None };
     if let (true, Some(hooks)) = (call.compiles, &hooks) {
-        command.arg("-g");
+        command.arg("-g").arg("-isystem").arg(&hooks.include);
         match compiler.kind {
             // The driver must not see -fsanitize=thread, or it would link its own runtime.
             Kind::Gcc => command.arg(hooks.specs_argument()),

@@ -113,7 +113,8 @@ fn build(table: &str, flags: &[&str], plain: &str) -> Result<PathBuf> {
     let compiler = Compiler::find(Language::C)?;
     let mut hasher = DefaultHasher::new();
     (SOURCE, RUNTIME, table, flags, compiler.target_prefix()).hash(&mut hasher);
-    let cache = plain.strip_suffix(PLAIN[1]).and_then(|folder| folder.rfind(PLAIN[0]).map(|at| &folder[..at]));
+    let cache =
+        plain.strip_suffix(PLAIN[1]).and_then(|folder| folder.rfind(PLAIN[0]).map(|at| &folder[..at]));
     let cache = cache.context("the library with the hooks is in no cache folder")?;
     let folder = PathBuf::from(format!("{cache}{}{:016x}", ENFORCING[0], hasher.finish()));
     let library = PathBuf::from(format!("{}{}", folder.display(), ENFORCING[1]));

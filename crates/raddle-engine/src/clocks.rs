@@ -287,7 +287,8 @@ impl<'a> Builder<'a> {
             }
             if !joined.is_empty() && self.edges == Edges::All && index >= whole {
                 whole = index + 1;
-                while let Some((_, later)) = joined.split_first().filter(|(next, _)| **next as usize == whole) {
+                while let Some((_, later)) = joined.split_first().filter(|(next, _)| **next as usize == whole)
+                {
                     joined = later;
                     if let Some(event) = trace.events.get(whole) {
                         self.learn_from_objects(thread, event.operation.objects());

@@ -6,7 +6,13 @@
 //! each of which gets one answer, in order. Orders may be pipelined, and answers may be held back until one
 //! is awaited ([`Order::Run`]).
 
-use crate::{IRoot, Ledger, Name, Pick, Schedule, Settings, TraceFile, TraceStep, mix};
+mod locations;
+mod transactions;
+
+pub use locations::{CALLED_BY, called_by, location_name, module_name, way};
+pub use transactions::{Site, Transactions};
+
+use crate::{IRoot, Ledger, Name, Pick, Schedule, Settings, TraceFile, TraceStep};
 use serde::{Deserialize, Serialize};
 
 /// The name of the object that stands for all files, which a change of any file touches.
@@ -40,37 +46,6 @@ pub enum Points {
     /// As `Shared`, and the operations of [`Setup::transactions`] are divided into transactions. The runtime sets it.
     #[serde(skip)]
     Transactional,
-}
-
-/// The division of operations of a data structure into transactions, inside which a thread is not interrupted. Addresses
-/// are offsets in the program, from its first page in memory.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct Transactions {
-    /// The first instructions of the functions that are operations, sorted.
-    pub operations: Vec<u64>,
-    /// The number of accesses to shared memory in a transaction; `None` if `before` and `after` say where one begins.
-    pub size: Option<u64>,
-    /// The accesses before which a transaction begins, each by an address in its call of a hook, sorted.
-    pub before: Vec<u64>,
-    /// The accesses after which a transaction begins, likewise.
-    pub after: Vec<u64>,
-    /// True if the accesses of the operations are to be reported ([`RunResult::sites`]).
-    pub sites: bool,
-}
-
-/// A memory access of an operation.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
-pub struct Site {
-    /// An address in its call of a hook, as in [`Transactions`].
-    pub offset: u64,
-    /// The first instruction of the operation.
-    pub operation: u64,
-    /// True if it reads.
-    pub reads: bool,
-    /// True if it writes.
-    pub writes: bool,
-    /// True if it was a scheduling point: several threads touch the memory.
-    pub shared: bool,
 }
 
 /// The implementation of the threads of a run.
@@ -182,10 +157,6 @@ pub fn unframed<M: for<'a> Deserialize<'a>>(text: &[u8]) -> Option<M> {
     serde_json::from_slice(text).ok()
 }
 
-/// The separator between a location and its caller. A module is named once in a row: `/a/program+0x12 < +0x34
-/// < /a/library+0x56`.
-pub const CALLED_BY: &str = " < ";
-
 /// A request to the runtime.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -272,42 +243,6 @@ pub enum Answer {
         /// The missing resource, and a remedy.
         message: String,
     },
-}
-
-/// Returns the name of a code location, `/path/module+0x12ab`, or of one with its callers ([`CALLED_BY`]). It
-/// does not depend on folders, because the meaning of a seed must not.
-pub fn location_name(text: &str) -> Name {
-    let mut way = way(text);
-    let (module, offset) = way.next().unwrap_or_default();
-    let offset_of =
-        |text: &str| u64::from_str_radix(text.trim_start_matches(['+', '0', 'x']), 16).unwrap_or(0);
-    let first = Name::of_text(&format!("{}{offset}", module_name(module)));
-    way.fold(first, |name, (module, offset)| {
-        called_by(name, Name::of_text(module_name(module)), offset_of(offset))
-    })
-}
-
-/// Returns the name of location `name` when called from `offset` in a module. `module` is the name of the
-/// text of [`module_name`].
-pub fn called_by(name: Name, module: Name, offset: u64) -> Name {
-    Name(mix(name.0 ^ mix(module.0 ^ mix(offset))))
-}
-
-/// Returns the file of a module without its folder.
-pub fn module_name(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or(path)
-}
-
-/// Iterates over a location and its callers, innermost first, each as a module with its folder and an offset
-/// such as `+0x12ab`. An address outside all modules stands alone.
-pub fn way(text: &str) -> impl Iterator<Item = (&str, &str)> {
-    let mut module = "";
-    text.split(CALLED_BY).map(move |part| {
-        let Some(plus) = part.rfind('+') else { return ("", part) };
-        let (of, offset) = part.split_at(plus);
-        module = if of.is_empty() { module } else { of };
-        (module, offset)
-    })
 }
 
 /// The iRoots that a strategy knows.

@@ -229,9 +229,8 @@ impl Dpor {
             let end = starts.get(step + 1).copied().unwrap_or(trace.events.len());
             if step == self.stack.len() {
                 // A thread that another one has ended, or whose operation another one has replaced, is awake.
-                let waits = |sleeper: &&Sleeper| {
-                    next.of(sleeper.thread, start) == Some(&sleeper.transaction.first)
-                };
+                let waits =
+                    |sleeper: &&Sleeper| next.of(sleeper.thread, start) == Some(&sleeper.transaction.first);
                 let sleep = self
                     .stack
                     .last()

@@ -113,7 +113,8 @@ impl Module {
 
     /// Returns the functions whose plain name matches, by their beginnings.
     pub(crate) fn functions(&self, matches: impl Fn(&str) -> bool) -> Vec<(String, u64)> {
-        let named = self.symbols().functions.iter().map(|(range, name)| (plain_name(&demangled(name)), range.start));
+        let named =
+            self.symbols().functions.iter().map(|(range, name)| (plain_name(&demangled(name)), range.start));
         let mut found: Vec<(String, u64)> = named.filter(|(name, _)| matches(name)).collect();
         found.dedup_by_key(|(_, address)| *address);
         found

@@ -1,6 +1,7 @@
 //! Pthreads programs: `raddle run`.
 
 mod baseline;
+mod linearizable;
 mod memory;
 mod races;
 mod report;

@@ -1,6 +1,7 @@
 //! `raddle run`.
 
 use super::baseline;
+use super::linearizable;
 use super::memory::{self, Memory};
 use super::races;
 use super::report::{Facts, First, Searched};
@@ -26,6 +27,10 @@ use std::time::Instant;
 pub(crate) fn run(args: &NativeArgs, width: usize) -> Result<Executed> {
     let program = program(args)?;
     // What the user typed is the name of the program, unless it is a source.
+    if args.program.len() == 1 && args.baseline.is_none() && linearizable::is_described(&program)? {
+        let setup = setup(args, &lanes(args, &program)?, &program)?;
+        return Ok(linearizable::run(args, &program, setup, width)?.into());
+    }
     let typed = &args.program[0];
     let is_name = Source::of(typed).is_none() && program.to_str() != Some(typed);
     let environment = Environment { name: is_name.then(|| typed.clone()), ..Environment::default() };

@@ -47,7 +47,8 @@ fn compile_with(language: Language, args: &[OsString], at: usize) -> Result<Outc
     if rest.iter().any(|word| word == "-c") {
         return Ok(Outcome { text: String::new(), status: EXIT_NOTHING_FOUND });
     }
-    let built = raddle_symbols::build(&output).with_context(|| format!("cannot read {}", output.display()))?;
+    let built =
+        raddle_symbols::build(&output).with_context(|| format!("cannot read {}", output.display()))?;
     ensure!(
         built == plan.build,
         "{}: is another build than that of the plan {}\nhelp: compile exactly as before the plan was made, or make a new plan",

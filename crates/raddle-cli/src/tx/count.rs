@@ -10,9 +10,10 @@ use raddle_model::EXIT_NOTHING_FOUND;
 use raddle_model::native::Transactions;
 use raddle_report::shape;
 use raddle_report::table::{Align, Table};
-use raddle_report::text::{count, plural};
+use raddle_report::text::{count, kinds, plural};
 use raddle_search::Deadline;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// The number of runs from whose lengths the number of all interleavings is estimated.
 const SAMPLES: u64 = 50;
@@ -26,9 +27,8 @@ pub(super) struct Row {
     /// True if all of them were executed.
     pub(super) exact: bool,
     cut_off: u64,
-    failures: u64,
-    /// The kind of the first failure.
-    kind: Option<String>,
+    /// The failing runs by kind.
+    failures: BTreeMap<String, u64>,
     incomplete: u64,
 }
 
@@ -77,8 +77,7 @@ fn row(size: Option<u64>, counted: &Counted) -> Row {
         schedules: counted.number(),
         exact: counted.exhausted,
         cut_off: counted.cut_off,
-        failures: counted.failures,
-        kind: counted.first.as_ref().and_then(|ran| ran.kind.clone()),
+        failures: counted.failures.clone(),
         incomplete: counted.incomplete,
     }
 }
@@ -113,9 +112,8 @@ fn text(report: &Report, width: usize) -> String {
             || "operation".to_owned(),
             |size| plural(size, "access").replace("accesss", "accesses"),
         );
-        let kind = row.kind.as_deref().unwrap_or("failed");
         let mut remarks = Vec::new();
-        remarks.extend((row.failures > 0).then(|| format!("{}: {kind}", plural(row.failures, "failing run"))));
+        remarks.extend((!row.failures.is_empty()).then(|| format!("failing: {}", kinds(&row.failures))));
         remarks.extend((row.incomplete > 0).then(|| "some may be missing".to_owned()));
         table.row(vec![size, number(row.schedules, row.exact), remarks.join("; ")]);
     }

@@ -120,10 +120,8 @@ impl Library {
 
     /// Returns the program to be run.
     pub(super) fn divided(&self) -> Result<Divided<'_>> {
-        let setup = Setup {
-            alone: true,
-            ..native::setup(&Lanes::none(), 1, Settings::default(), self.run_time)
-        };
+        let setup =
+            Setup { alone: true, ..native::setup(&Lanes::none(), 1, Settings::default(), self.run_time) };
         Divided::new(&self.words, &self.environment, setup)
     }
 
@@ -134,9 +132,10 @@ impl Library {
             let transactions = Transactions { size, sites: true, ..self.transactions() };
             let limits = Limits { runs, deadline: Deadline::new(None), stop: false };
             for site in divided.count(&transactions, strategy, limits)?.sites {
-                match sites.iter_mut().find(|known| {
-                    (known.offset, known.operation) == (site.offset, site.operation)
-                }) {
+                match sites
+                    .iter_mut()
+                    .find(|known| (known.offset, known.operation) == (site.offset, site.operation))
+                {
                     Some(known) => {
                         known.reads |= site.reads;
                         known.writes |= site.writes;
@@ -157,7 +156,8 @@ impl Library {
 
     /// Returns the source locations of accesses.
     pub(super) fn locations(&self, offsets: impl Iterator<Item = u64>) -> Vec<String> {
-        let mut places: Vec<String> = offsets.map(|offset| format!("{}+{offset:#x}", self.words[0])).collect();
+        let mut places: Vec<String> =
+            offsets.map(|offset| format!("{}+{offset:#x}", self.words[0])).collect();
         raddle_symbols::runs::locate(&mut Symbols::new(), &mut places);
         places
     }

@@ -97,7 +97,8 @@ impl Plan {
     /// Returns the transactions of the plan.
     pub(super) fn transactions(&self, library: &Library) -> Transactions {
         let of = |is_set: fn(&Access) -> bool| {
-            let mut offsets: Vec<u64> = self.accesses.iter().filter(|a| is_set(a)).map(|a| a.offset).collect();
+            let mut offsets: Vec<u64> =
+                self.accesses.iter().filter(|a| is_set(a)).map(|a| a.offset).collect();
             offsets.sort_unstable();
             offsets
         };
@@ -115,7 +116,11 @@ impl Plan {
             offsets.into_iter().map(|offset| offset + library.first + more).collect()
         };
         // The offset of an access is in the call of a hook, and the hook knows the address after it.
-        Marks { operations: addresses(operations, 0), before: addresses(before, 1), after: addresses(after, 1) }
+        Marks {
+            operations: addresses(operations, 0),
+            before: addresses(before, 1),
+            after: addresses(after, 1),
+        }
     }
 
     pub(super) fn write(&self, path: &Path) -> Result<()> {

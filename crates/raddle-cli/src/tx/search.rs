@@ -27,7 +27,7 @@ type Bits = Vec<bool>;
 
 /// The result of one plan.
 #[derive(Clone, Copy, Debug)]
-struct Result1 {
+struct Examined {
     /// The number of interleavings, if it is at most the budget.
     schedules: Option<u64>,
     time: Duration,
@@ -42,7 +42,7 @@ struct Search<'a> {
     timer: Timer<'a>,
     deadline: Deadline,
     /// The plans that were examined.
-    known: BTreeMap<Bits, Result1>,
+    known: BTreeMap<Bits, Examined>,
 }
 
 pub(super) fn run(args: &PlanArgs) -> Result<Outcome> {
@@ -101,14 +101,14 @@ impl Search<'_> {
     }
 
     /// Counts the interleavings of a plan and times it.
-    fn examine(&mut self, bits: &Bits) -> Result<Result1> {
+    fn examine(&mut self, bits: &Bits) -> Result<Examined> {
         if let Some(&known) = self.known.get(bits) {
             return Ok(known);
         }
         let plan = self.plan(bits);
         let time = self.timer.with(&plan)?;
         let schedules = self.count(&plan)?;
-        let result = Result1 { schedules, time };
+        let result = Examined { schedules, time };
         self.known.insert(bits.clone(), result);
         Ok(result)
     }
@@ -117,8 +117,11 @@ impl Search<'_> {
     fn count(&mut self, plan: &Plan) -> Result<Option<u64>> {
         let budget = self.args.budget;
         // Runs that are cut off are runs too.
-        let limits =
-            Limits { runs: budget.saturating_mul(2).max(budget + 100), deadline: Deadline::new(None), stop: false };
+        let limits = Limits {
+            runs: budget.saturating_mul(2).max(budget + 100),
+            deadline: Deadline::new(None),
+            stop: false,
+        };
         let counted = self.divided.count(&plan.transactions(self.library), "dpor", limits)?;
         let is_complete = counted.exhausted && counted.incomplete == 0;
         Ok((is_complete && counted.runs <= budget).then_some(counted.runs))
@@ -164,9 +167,8 @@ impl Search<'_> {
     fn genetic(&mut self) -> Result<()> {
         let mut rng = Rng::for_run(self.args.seed, 0);
         let length = 2 * self.base.accesses.len();
-        let mut population: Vec<Bits> = (0..self.args.population)
-            .map(|_| (0..length).map(|_| rng.below(2) == 1).collect())
-            .collect();
+        let mut population: Vec<Bits> =
+            (0..self.args.population).map(|_| (0..length).map(|_| rng.below(2) == 1).collect()).collect();
         for _ in 0..self.args.generations {
             let mut ranked = Vec::new();
             for bits in &population {

@@ -38,7 +38,8 @@ impl<'a> Timer<'a> {
 
     /// Returns the shortest time of the program with the transactions of a plan.
     pub(super) fn with(&self, plan: &Plan) -> Result<Duration> {
-        std::fs::write(&self.marks, plan.marks(self.library).lines()).context("cannot write a temporary file")?;
+        std::fs::write(&self.marks, plan.marks(self.library).lines())
+            .context("cannot write a temporary file")?;
         self.shortest(&self.program)
     }
 

@@ -6,6 +6,7 @@ mod coverage;
 mod explain;
 mod gdb;
 mod isolation;
+mod linearizable;
 mod memory;
 mod os_threads;
 mod outside;
@@ -16,6 +17,7 @@ mod refusals;
 mod rust;
 mod source;
 mod store;
+mod tx;
 mod values;
 mod weak;
 

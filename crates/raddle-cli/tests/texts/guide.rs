@@ -190,6 +190,7 @@ pages! {
     reading_a_report: "docs/guide/reading-a-report.md",
     many_machines: "docs/guide/many-machines.md",
     strategies: "docs/guide/strategies.md",
+    transactions: "docs/guide/transactions.md",
     troubleshooting: "docs/guide/troubleshooting.md",
 }
 

@@ -7,7 +7,7 @@ use anyhow::{Result, anyhow, bail};
 use raddle_model::native::{Answer, Order, RunResult, Setup, Site, Transactions};
 use raddle_model::{Completion, Environment, Schedule};
 use raddle_search::{Deadline, Lanes, Portfolio};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The number of runs in flight.
 const IN_FLIGHT: u64 = 64;
@@ -33,8 +33,8 @@ pub struct Counted {
     pub exhausted: bool,
     /// The estimated number of partial orders.
     pub estimate: Option<f64>,
-    /// The number of failing runs.
-    pub failures: u64,
+    /// The failing runs by kind.
+    pub failures: BTreeMap<String, u64>,
     /// The first of them.
     pub first: Option<Box<RunResult>>,
     /// The number of runs whose result may miss partial orders: a spinning thread was descheduled, or the step limit reached.
@@ -78,7 +78,8 @@ impl<'a> Divided<'a> {
     /// Executes runs under `strategy`, with the operations divided like this.
     pub fn count(&mut self, transactions: &Transactions, strategy: &str, limits: Limits) -> Result<Counted> {
         let lanes = Lanes::parse(strategy, Portfolio::Programs)?;
-        for restart in 0.. {
+        let mut restarts = 0;
+        loop {
             let setup = Setup {
                 strategies: lanes.specs(),
                 transactions: Some(transactions.clone()),
@@ -87,12 +88,12 @@ impl<'a> Divided<'a> {
             let mut server = Server::start(&self.library, self.words, self.environment, &setup)?;
             let mut discovered = Vec::new();
             let counted = self.count_once(&mut server, limits, &mut discovered)?;
-            if discovered.is_empty() || restart == MOST_RESTARTS {
+            if discovered.is_empty() || restarts == MOST_RESTARTS {
                 return Ok(counted);
             }
+            restarts += 1;
             self.setup.shared = discovered;
         }
-        unreachable!("the number of restarts is limited")
     }
 
     fn count_once(&self, server: &mut Server, limits: Limits, discovered: &mut Vec<u64>) -> Result<Counted> {
@@ -125,9 +126,13 @@ impl<'a> Divided<'a> {
                     }
                     Answer::Exhausted => (counted.exhausted, is_over) = (true, true),
                     Answer::Lost { message } => {
-                        return Err(anyhow::Error::new(NotControllable(message)).context(self.words[0].clone()));
+                        return Err(
+                            anyhow::Error::new(NotControllable(message)).context(self.words[0].clone())
+                        );
                     }
-                    Answer::Refused { message } => return Err(anyhow!(message).context(self.words[0].clone())),
+                    Answer::Refused { message } => {
+                        return Err(anyhow!(message).context(self.words[0].clone()));
+                    }
                     Answer::RunResult(_) | Answer::Ready { .. } | Answer::Coverage(_) => {
                         bail!("{}: a server has answered another question", self.words[0])
                     }
@@ -149,8 +154,8 @@ impl<'a> Divided<'a> {
         counted.runs += 1;
         counted.steps = counted.steps.max(ran.steps);
         counted.incomplete += u64::from(ran.rests > 0 || ran.inconclusive || ran.profiling_error.is_some());
-        if ran.kind.is_some() {
-            counted.failures += 1;
+        if let Some(kind) = &ran.kind {
+            *counted.failures.entry(kind.clone()).or_default() += 1;
             if counted.first.is_none() && ran.trace.is_some() {
                 counted.first = Some(ran);
             }

@@ -90,8 +90,8 @@ impl Server {
     pub(super) fn new(mut wire: Wire, setup: Setup) -> Box<Server> {
         let modules = Box::leak(Box::new(Modules::read()));
         let division = setup.transactions.clone();
-        let division =
-            division.map(|transactions| &*Box::leak(Box::new(Division::new(transactions, modules.program()))));
+        let division = division
+            .map(|transactions| &*Box::leak(Box::new(Division::new(transactions, modules.program()))));
         // Data that changes from run to run is on few pages.
         memory::settle();
         let (mut strategies, mut lanes): (Vec<Option<Box<dyn Strategy>>>, _) = (Vec::new(), Vec::new());

@@ -162,13 +162,7 @@ impl<'a> Races<'a> {
     /// Adds the candidates on one object. Races with events before a write follow from the race with that
     /// write, but only if that one can be reversed; if this is not certain, the earlier events are examined
     /// as well. (An acquisition can be swapped with an earlier one, but not with the release between them.)
-    fn candidates_on(
-        &self,
-        object: ObjectId,
-        writes: bool,
-        later: &Later<'_>,
-        candidates: &mut Vec<usize>,
-    ) {
+    fn candidates_on(&self, object: ObjectId, writes: bool, later: &Later<'_>, candidates: &mut Vec<usize>) {
         for &earlier in self.touching(object, later.index).iter().rev() {
             let mut touched = self.events(earlier).iter().flat_map(|event| event.operation.objects());
             let wrote = touched.any(|(other, wrote)| other == object && wrote);
@@ -204,8 +198,7 @@ impl<'a> Races<'a> {
     fn was_ready(&self, earlier: usize, later: &Later<'_>) -> bool {
         let own = &self.of[later.thread.index()];
         let before = own[..own.partition_point(|&index| index < later.index)].last();
-        before.is_none_or(|&before| before < earlier)
-            && self.enabled_at(earlier).contains(&later.thread)
+        before.is_none_or(|&before| before < earlier) && self.enabled_at(earlier).contains(&later.thread)
     }
 
     /// Returns true if the thread of `later` could not execute that operation just before `earlier`, whatever

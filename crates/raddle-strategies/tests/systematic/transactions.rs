@@ -86,10 +86,8 @@ impl Program for Branching {
             if joined {
                 engine.join_next(thread);
             }
-            return engine.announce(
-                thread,
-                Operation::new(kind, place).on(raddle_model::ObjectId(object), access),
-            );
+            return engine
+                .announce(thread, Operation::new(kind, place).on(raddle_model::ObjectId(object), access));
         }
     }
 }
@@ -180,7 +178,8 @@ fn the_estimate_of_an_exhausted_search_is_its_count() {
     let mut engine = Engine::new(Default::default());
     let mut totals = Default::default();
     for runs in [40, u64::MAX] {
-        totals = explore(&mut engine, &mut program, &mut dpor, (0, 0, runs), |_, _| ControlFlow::Continue(()));
+        totals =
+            explore(&mut engine, &mut program, &mut dpor, (0, 0, runs), |_, _| ControlFlow::Continue(()));
         estimates.push(dpor.space().expect("there were runs"));
     }
     let all = counts(&program).1 as f64;

@@ -8,6 +8,7 @@ mod alarm;
 mod annotate;
 mod atomic;
 mod c11;
+mod calls;
 pub(crate) mod cancel;
 mod cond;
 mod descriptor;
