@@ -118,13 +118,19 @@ fn an_access_after_the_value_was_taken_out_of_an_arc_is_no_race() {
 
 #[test]
 fn memory_may_race_after_it_was_moved() {
+    // The second access is announced only after the first one was executed.
     assert_races(|| {
         let plain = Plain::default();
         plain.set(1);
-        let moved = Arc::new(plain);
+        let moved = Arc::new((plain, AtomicUsize::new(0)));
         let second = Arc::clone(&moved);
-        let thread = thread::spawn(move || second.set(2));
-        moved.set(3);
+        let thread = thread::spawn(move || {
+            second.0.set(2);
+            second.1.store(1, Relaxed);
+        });
+        if moved.1.load(Relaxed) == 1 {
+            moved.0.set(3);
+        }
         thread.join().unwrap();
     });
 }
