@@ -7,7 +7,7 @@ use crate::races::Tracker;
 use crate::spin::Turns;
 use crate::strategy::{Choice, Needs, Point, RunSummary, Strategy};
 use crate::threads::{Status, Threads, Wake};
-use raddle_model::{Failure, Kind, MemoryModel, Name, ObjectId, Operation, ThreadId, Touch, Trace, Verdict};
+use raddle_model::{Failure, MemoryModel, Name, ObjectId, ThreadId, Trace, Verdict};
 
 /// The next action of the front end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -51,7 +51,8 @@ pub enum Reply {
     Number(u32),
     /// A new thread.
     Spawned(ThreadId),
-    /// The thread has to run the one-time initialisation and then execute [`Kind::OnceEnd`].
+    /// The thread has to run the one-time initialisation and then execute
+    /// [`Kind::OnceEnd`](raddle_model::Kind::OnceEnd).
     RunOnce,
     /// The other side of the channel is gone.
     Closed,
@@ -100,7 +101,7 @@ pub struct Engine {
     /// Number of these in the background.
     pub(crate) background: usize,
     pub(crate) first_threads: usize,
-    /// Number of memory accesses that the running thread may execute without a choice.
+    /// Number of steps that the running thread may take without a choice.
     pub(crate) burst: u64,
     /// True if something may come from outside.
     pub(crate) outside: bool,
@@ -201,7 +202,7 @@ impl Engine {
         self.objects.add(name, resource)
     }
 
-    /// Returns the object that represents `thread`, for [`Kind::Join`].
+    /// Returns the object that represents `thread`, for [`Kind::Join`](raddle_model::Kind::Join).
     pub fn thread_object(&mut self, thread: ThreadId) -> ObjectId {
         if let Some(object) = self.threads.get(thread).object {
             return object;
@@ -227,68 +228,6 @@ impl Engine {
     pub(crate) fn make_ready(&mut self, thread: ThreadId, reply: Reply) {
         self.ready.push((thread, reply));
         self.alarm = 0;
-    }
-
-    /// Announces the next operation of `thread`, which was resumed.
-    #[inline]
-    pub fn announce(&mut self, thread: ThreadId, operation: Operation) {
-        debug_assert_eq!(self.threads.get(thread).status, Status::Running, "only a resumed thread announces");
-        self.await_turn(thread, operation);
-    }
-
-    /// Makes `operation` the next one of `thread`, on behalf of the front end or of the engine itself.
-    #[inline(always)] // The front end has one call of it.
-    pub(crate) fn await_turn(&mut self, thread: ThreadId, operation: Operation) {
-        let entry = self.threads.get_mut(thread);
-        let known = (thread, entry.bit);
-        entry.operation = operation;
-        entry.status = Status::Pending;
-        let returned = entry.spin.has_returned();
-        if let Some(object) = operation.touches[0].object() {
-            self.pending.link(known, 0, object, operation.touches[0]);
-        }
-        if operation.touches[1] != Touch::NONE {
-            self.pending.link_second(known, &operation);
-        }
-        if operation.kind.is_memory() && !returned && self.threads.enabled_few() & known.1 != 0 {
-            // The most common case by far: it was enabled before its last step, and is again.
-            return self.threads.note_change_of_few(known.1);
-        }
-        self.await_turn_otherwise(thread);
-    }
-
-    /// Determines whether `thread`, which has announced its next operation, is enabled.
-    #[inline(never)] // Keeps the path of memory accesses short.
-    fn await_turn_otherwise(&mut self, thread: ThreadId) {
-        let entry = self.threads.get_mut(thread);
-        let operation = entry.operation;
-        if operation.kind.is_prompt() && !entry.spin.has_returned() {
-            (entry.wake, entry.deadline) = (Wake::None, u64::MAX);
-            return self.threads.enable(thread);
-        }
-        if operation.kind == Kind::Lock
-            && operation.argument == Operation::UNTIMED
-            && !entry.spin.is_suspect()
-        {
-            (entry.wake, entry.deadline) = (Wake::None, u64::MAX);
-            self.plain_lockers |= entry.bit;
-            let enabled = operation.object().is_none_or(|object| self.can_lock(thread, object));
-            self.threads.set_enabled(thread, enabled);
-            return self.threads.note_change(thread);
-        }
-        let tired = entry.spin.is_over(self.config.patience, operation.kind) && self.inside.is_none();
-        let mut enabled = true;
-        if !operation.kind.is_memory() {
-            let plain = operation.kind == Kind::Lock && operation.argument == Operation::UNTIMED;
-            self.plain_lockers |= if plain { bit(thread) } else { 0 };
-            self.set_deadline(thread, &operation);
-            enabled = self.can_run(thread);
-        }
-        if tired && enabled {
-            enabled = !self.rest(thread);
-        }
-        self.threads.set_enabled(thread, enabled);
-        self.threads.note_change(thread);
     }
 
     /// Records that `thread`, which was resumed, has ended.
@@ -377,7 +316,7 @@ impl Engine {
             };
             assert!(self.threads.is_enabled(thread), "a strategy chose a thread that is not enabled");
             self.threads.forget_changes();
-            self.burst = if more > 0 { self.burst(thread, more) } else { 0 };
+            self.burst = if more > 0 { self.burst(more) } else { 0 };
             if let Some(reply) = self.execute(thread, strategy) {
                 return Next::Resume { thread, reply };
             }
@@ -396,6 +335,9 @@ impl Engine {
                 return Some(Next::Done);
             }
             if let Some((thread, reply)) = self.ready.pop() {
+                if self.ready.is_empty() {
+                    self.calm_down();
+                }
                 return Some(Next::Resume { thread, reply });
             }
             if let Some(thread) = self.inside {
@@ -440,10 +382,17 @@ impl Engine {
             if self.needs.state {
                 self.trace.states.push(self.state());
             }
-            let calm = self.resting.is_empty() && !self.needs.enabled && !self.needs.state;
-            self.alarm = if calm { self.turns.next_look.min(self.exit_due) } else { 0 };
+            self.calm_down();
             return None;
         }
+    }
+
+    /// Sets the alarm to the next step before which there is something to do, as there is nothing now.
+    #[inline]
+    fn calm_down(&mut self) {
+        let records = self.needs.enabled || self.needs.state;
+        let calm = self.resting.is_empty() && !records && self.inside.is_none();
+        self.alarm = if calm { self.turns.next_look.min(self.exit_due) } else { 0 };
     }
 
     /// Ends the run with this verdict.
@@ -461,6 +410,14 @@ impl Engine {
             if self.threads.set_enabled(thread, enabled) {
                 self.threads.note_change(thread);
             }
+        }
+    }
+
+    /// Does [`Engine::refresh_mutex`] if there is a thread that is about to touch `object`.
+    #[inline]
+    pub(crate) fn update_rivals(&mut self, object: ObjectId, free: bool) {
+        if self.pending.is_touched(object) {
+            self.refresh_mutex(object, free);
         }
     }
 

@@ -13,6 +13,7 @@
 //! barrier or read-write lock in a run, and channel sends while data races are tracked.
 
 mod actors;
+mod announce;
 mod background;
 mod beginning;
 mod census;
@@ -56,6 +57,7 @@ pub use races::{OldRead, Races};
 pub use replay::{Divergence, Replay};
 pub use resemble::Resemble;
 pub use rng::Rng;
+pub use step::RanOn;
 pub use strategy::{Choice, Needs, Plan, Point, RunSummary, SmallPoint, Strategy};
 pub use transactions::LONGEST_TRANSACTION;
 pub use wrapped::{Wrapped, Wrapper};

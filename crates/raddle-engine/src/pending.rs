@@ -217,6 +217,13 @@ impl Pending {
         if writers { row.writing } else { row.touching }
     }
 
+    /// Returns true if the next operation of a thread may touch `object`.
+    #[inline]
+    pub(crate) fn is_touched(&self, object: ObjectId) -> bool {
+        let row = &self.rows[object.index()];
+        row.touching != 0 || row.head != NIL
+    }
+
     /// Iterates over the threads without bits whose next operation touches `object`, each with true if it
     /// writes it.
     #[inline]
@@ -320,6 +327,12 @@ impl ThreadSet {
     #[inline]
     pub(crate) fn many(&self) -> &[ThreadId] {
         &self.many
+    }
+
+    /// Returns true if there is no thread.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.few == 0 && self.many.is_empty()
     }
 
     /// Removes all threads.

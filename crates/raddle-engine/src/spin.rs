@@ -147,7 +147,19 @@ impl Spin {
     /// Records an executed synchronisation operation; `acquired` if it acquired something.
     #[inline]
     pub(crate) fn note_synchronisation(&mut self, operation: &Operation, acquired: bool) {
-        let mark = match operation.kind.info().progress {
+        let progress = operation.kind.info().progress;
+        if progress == Progress::Lasting {
+            return self.note(operation, Mark::Lasting);
+        }
+        if progress == Progress::Lock {
+            return self.note(operation, Mark::Lock);
+        }
+        self.note_other_synchronisation(operation, progress, acquired);
+    }
+
+    #[inline(never)] // Keeps the path of the most common operations short.
+    fn note_other_synchronisation(&mut self, operation: &Operation, progress: Progress, acquired: bool) {
+        let mark = match progress {
             Progress::Ignored => {
                 self.returned = false;
                 return;

@@ -25,7 +25,7 @@ impl Engine {
 
     /// Records in the state hash that `thread` has advanced inside its announced operation, and why.
     pub(crate) fn advance_local(&mut self, thread: ThreadId) {
-        if self.needs.state {
+        if self.has_state {
             let entry = self.threads.get(thread);
             self.change_local(thread, entry.local.wrapping_add(entry.wake as u64));
         }

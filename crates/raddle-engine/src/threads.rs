@@ -74,16 +74,20 @@ pub(crate) struct Thread {
 const STEP: u64 = 0xd6e8_feb8_6659_fd93;
 
 impl Thread {
-    /// Records that it executes its operation, which is step number `steps` of the run. Returns its part of
+    /// Records that it executes its operation, a memory access, which is step number `steps` of the run. Returns its part of
     /// the fingerprint.
     #[inline(always)] // Twice in the hot path.
     pub(crate) fn advance(&mut self, steps: u64) -> u64 {
+        self.spin.note_memory(&self.operation);
+        self.advance_synchronisation(steps)
+    }
+
+    /// Does [`Thread::advance`] for an operation other than a memory access, whose effect on spinning is not known yet.
+    #[inline(always)] // A handful of instructions.
+    pub(crate) fn advance_synchronisation(&mut self, steps: u64) -> u64 {
         self.progress += 1;
         self.last_step = steps;
         self.version = self.version.wrapping_add(STEP);
-        if self.operation.kind.is_memory() {
-            self.spin.note_memory(&self.operation);
-        }
         self.version
     }
 }
@@ -103,13 +107,12 @@ pub(crate) struct Threads {
     all: Vec<Thread>,
     /// Invariant: the bits of the pending threads among the first 64 that can take a step, and no others.
     enabled_few: u64,
-    /// Invariant in runs with many threads (more than bits): the pending threads that can take a step, and no
-    /// others.
+    /// Invariant in runs with many threads (more than bits): its first `listed` entries are the pending threads that can take
+    /// a step, and no others. In runs with few threads, [`Threads::settle`] rebuilds these from the bits. There are at least as
+    /// many entries as bits.
     enabled: Vec<ThreadId>,
-    /// The same in runs with few threads, whose first `listed` entries [`Threads::settle`] rebuilds from the bits.
-    list: [ThreadId; FEW as usize],
     listed: usize,
-    /// True if `list` has to be rebuilt.
+    /// True if `enabled` has to be rebuilt.
     stale: bool,
     changed: ThreadSet,
     /// The names of the initial threads, and their hashes. Kept across runs.
@@ -121,8 +124,7 @@ impl Default for Threads {
         Threads {
             all: Vec::new(),
             enabled_few: 0,
-            enabled: Vec::new(),
-            list: [ThreadId(0); FEW as usize],
+            enabled: vec![ThreadId(0); FEW as usize],
             listed: 0,
             stale: false,
             changed: ThreadSet::default(),
@@ -141,11 +143,13 @@ impl Clone for Threads {
     /// Keeps the memory, and the names that are kept across runs.
     #[inline]
     fn clone_from(&mut self, source: &Threads) {
-        let Threads { all, enabled_few, enabled, list, listed, stale, changed, first: _ } = source;
+        let Threads { all, enabled_few, enabled, listed, stale, changed, first: _ } = source;
         self.all.clone_from(all);
         self.enabled_few = *enabled_few;
-        self.enabled.clone_from(enabled);
-        self.list[..*listed].copy_from_slice(&list[..*listed]);
+        if self.enabled.len() < enabled.len() {
+            self.enabled.resize(enabled.len(), ThreadId(0));
+        }
+        self.enabled[..*listed].copy_from_slice(&enabled[..*listed]);
         self.listed = *listed;
         self.stale = *stale;
         self.changed.clone_from(changed);
@@ -155,7 +159,6 @@ impl Clone for Threads {
 impl Threads {
     pub(crate) fn clear(&mut self) {
         self.all.clear();
-        self.enabled.clear();
         self.listed = 0;
         self.changed.clear();
         self.enabled_few = 0;
@@ -232,9 +235,7 @@ impl Threads {
     #[cold]
     fn widen(&mut self) {
         self.make_list();
-        self.enabled.clear();
-        self.enabled.extend_from_slice(&self.list[..self.listed]);
-        for (position, thread) in (0..).zip(&self.enabled) {
+        for (position, thread) in (0..).zip(&self.enabled[..self.listed]) {
             self.all[thread.index()].position = position;
         }
     }
@@ -251,7 +252,7 @@ impl Threads {
     fn make_list(&mut self) {
         self.stale = false;
         self.listed = 0;
-        for (slot, thread) in self.list.iter_mut().zip(bits(self.enabled_few)) {
+        for (slot, thread) in self.enabled.iter_mut().zip(bits(self.enabled_few)) {
             *slot = thread;
             self.listed += 1;
         }
@@ -261,13 +262,13 @@ impl Threads {
     #[inline]
     pub(crate) fn enabled(&self) -> &[ThreadId] {
         debug_assert!(!self.stale, "the list is current");
-        if self.is_wide() { &self.enabled } else { &self.list[..self.listed] }
+        &self.enabled[..self.listed]
     }
 
     /// Returns true if any thread is enabled.
     #[inline]
     pub(crate) fn any_enabled(&self) -> bool {
-        if self.is_wide() { !self.enabled.is_empty() } else { self.enabled_few != 0 }
+        if self.is_wide() { self.listed > 0 } else { self.enabled_few != 0 }
     }
 
     /// Returns the enabled threads that have bits.
@@ -284,6 +285,12 @@ impl Threads {
     #[inline]
     pub(crate) fn forget_changes(&mut self) {
         self.changed.clear();
+    }
+
+    /// Returns true if a change was noted since they were last forgotten.
+    #[inline]
+    pub(crate) fn has_changes(&self) -> bool {
+        !self.changed.is_empty()
     }
 
     #[inline]
@@ -326,16 +333,16 @@ impl Threads {
         self.all[thread.index()].progress
     }
 
-    /// Adds `thread` to the enabled set, and records that it may have changed.
+    /// Adds `thread`, whose bit is `bit`, to the enabled set or removes it, and records that it may have changed.
     #[inline]
-    pub(crate) fn enable(&mut self, thread: ThreadId) {
+    pub(crate) fn update(&mut self, thread: ThreadId, bit: u64, enabled: bool) {
         if self.is_wide() {
-            self.set_enabled(thread, true);
+            self.set_enabled(thread, enabled);
             return self.note_change(thread);
         }
-        let bit = bit(thread);
-        self.stale |= self.enabled_few & bit == 0;
-        self.enabled_few |= bit;
+        let moved = (self.enabled_few & bit) ^ if enabled { bit } else { 0 };
+        self.stale |= moved != 0;
+        self.enabled_few ^= moved;
         self.changed.insert_few(bit);
     }
 
@@ -369,12 +376,18 @@ impl Threads {
     fn set_listed(&mut self, thread: ThreadId, enabled: bool) {
         let position = self.all[thread.index()].position;
         if enabled {
-            self.all[thread.index()].position = self.enabled.len() as u32;
-            self.enabled.push(thread);
+            self.all[thread.index()].position = self.listed as u32;
+            match self.enabled.get_mut(self.listed) {
+                Some(slot) => *slot = thread,
+                None => self.enabled.push(thread),
+            }
+            self.listed += 1;
         } else {
             self.all[thread.index()].position = NIL;
-            self.enabled.swap_remove(position as usize);
-            if let Some(&moved) = self.enabled.get(position as usize) {
+            self.listed -= 1;
+            if position as usize != self.listed {
+                let moved = self.enabled[self.listed];
+                self.enabled[position as usize] = moved;
                 self.all[moved.index()].position = position;
             }
         }

@@ -13,22 +13,16 @@ use raddle_model::{BlockReason, Failure, Kind, MemoryModel, Operation, ThreadId,
 const LONGEST_EXIT: u64 = 10_000;
 
 impl Engine {
-    /// Sets the deadline of `thread` for `operation`, which it is about to execute.
-    pub(crate) fn set_deadline(&mut self, thread: ThreadId, operation: &Operation) {
+    /// Sets the deadline of `thread` for its announced operation, which has a time limit or ends the program.
+    pub(crate) fn set_deadline(&mut self, thread: ThreadId) {
         let now = self.now;
         let entry = self.threads.get_mut(thread);
-        if operation.kind == Kind::ConditionReacquire {
-            // The wait began when the mutex was released; its deadline was set then.
-            return;
-        }
-        let info = operation.kind.info();
-        entry.wake = Wake::None;
-        entry.deadline = u64::MAX;
-        if info.timed && operation.argument != Operation::UNTIMED {
+        let Operation { argument, kind, .. } = entry.operation;
+        if kind.info().timed {
             // The clock stops at the last moment that is not "never".
-            entry.deadline = now.saturating_add(operation.argument).min(u64::MAX - 1);
+            entry.deadline = now.saturating_add(argument).min(u64::MAX - 1);
             self.timed = true;
-        } else if info.waits == Waits::Quiet && self.trace.exit_last {
+        } else if self.trace.exit_last {
             entry.deadline = now;
             self.exit_due = self.steps.saturating_add(LONGEST_EXIT);
             self.alarm = 0;
@@ -130,6 +124,7 @@ impl Engine {
     /// no effect on a thread that is about to do anything else. A front end calls this as part of a step of
     /// another thread, for cancellation and signals.
     pub fn interrupt(&mut self, thread: ThreadId) {
+        self.burst = 0;
         let now = self.now;
         let entry = self.threads.get_mut(thread);
         if entry.status != Status::Pending {

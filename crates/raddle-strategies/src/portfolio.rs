@@ -121,14 +121,16 @@ impl Round {
         if self.number < self.head || self.weights.len() == 1 {
             return Some(0);
         }
-        let all: u64 = self.weights.iter().sum();
-        for (credit, &weight) in self.credits.iter_mut().zip(&self.weights) {
+        let (mut all, mut best, mut lane) = (0, i64::MIN, None);
+        for (index, (credit, &weight)) in self.credits.iter_mut().zip(&self.weights).enumerate() {
+            all += weight as i64;
             *credit += weight as i64;
+            if *credit > best {
+                (best, lane) = (*credit, Some(index));
+            }
         }
-        let best = self.credits.iter().copied().max()?;
-        let lane = self.credits.iter().position(|&credit| credit == best)?;
-        self.credits[lane] -= all as i64;
-        Some(lane)
+        self.credits[lane?] -= all;
+        lane
     }
 }
 

@@ -219,6 +219,9 @@ impl Upo {
     fn draw_by(&mut self, node: u32, unseen: bool, label: &impl Fn(u32) -> u32) -> Option<u32> {
         let node = &self.nodes[node as usize];
         let children = &self.children[node.first as usize..][..node.count as usize];
+        if let &[child] = children {
+            return self.draw_only(child, unseen, label);
+        }
         let mut weights = std::mem::take(&mut self.weights);
         weights.clear();
         let estimate = |&child: &u32| self.nodes.get(child as usize).map_or(UNKNOWN, |node| node.estimate);
@@ -249,6 +252,16 @@ impl Upo {
         }
         self.weights = weights;
         last
+    }
+
+    /// Does [`Upo::draw_by`] for the only child of a node. Draws a number, as for others.
+    fn draw_only(&mut self, child: u32, unseen: bool, label: &impl Fn(u32) -> u32) -> Option<u32> {
+        let known =
+            self.nodes.get(child as usize).map(|node| node.estimate).filter(|&known| known != UNKNOWN);
+        let seen = if unseen { self.seen.of(path_key(self.path, label(0))) as f64 } else { 0.0 };
+        self.pos.rng().unit();
+        let weight = known.map_or_else(|| (1.0 - seen).max(1.0), |known| (known - seen).max(0.0));
+        (weight > 0.0).then_some(0)
     }
 
     /// Counts a complete path along all its prefixes, if it is new.

@@ -84,6 +84,11 @@ impl Engine {
         }
     }
 
+    /// Returns true if a signal asks the strategy for nothing: at most one thread waits.
+    pub(crate) fn has_no_choice_of_waiters(&self, signal: &Operation) -> bool {
+        matches!(&self.objects.get(first(signal)).resource, Resource::Condition { waiters } if waiters.len() < 2)
+    }
+
     pub(crate) fn signal(
         &mut self,
         thread: ThreadId,

@@ -27,7 +27,7 @@ pub(crate) enum Effect {
 
 impl Engine {
     /// Returns true if the announced operation of `thread` can be executed now.
-    #[inline]
+    #[inline(always)] // One comparison and a call.
     pub(crate) fn can_run(&self, thread: ThreadId) -> bool {
         let operation = self.threads.operation(thread);
         if operation.kind == Kind::Lock {
@@ -37,6 +37,7 @@ impl Engine {
         self.can_run_otherwise(thread, operation)
     }
 
+    #[inline(never)] // Several callers that are to stay short.
     fn can_run_otherwise(&self, thread: ThreadId, operation: &Operation) -> bool {
         match operation.kind {
             Kind::Lock => self.can_lock(thread, first(operation)) || self.may_time_out(thread),

@@ -30,7 +30,7 @@ impl Engine {
             Resource::Mutex { owner: owner @ None, depth, .. } => {
                 *owner = Some(thread);
                 *depth = 1;
-                self.refresh_mutex(object, false);
+                self.update_rivals(object, false);
                 Effect::Goes(Reply::Acquired)
             }
             Resource::Mutex { kind, owner: Some(owner), depth } if *owner == thread => match kind {
@@ -55,7 +55,7 @@ impl Engine {
                 *depth -= 1;
                 if *depth == 0 {
                     *owner = None;
-                    self.refresh_mutex(object, true);
+                    self.update_rivals(object, true);
                 }
                 Effect::Goes(Reply::Go)
             }

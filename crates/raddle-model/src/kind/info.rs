@@ -22,6 +22,8 @@ pub struct KindInfo {
     pub timed: bool,
     /// True if the operation can fail instead of waiting.
     pub attempt: bool,
+    /// True if the strategy may be asked for a number in the step.
+    pub asks: bool,
     /// The effect on other threads, for the detection of spin loops.
     pub progress: Progress,
     /// The waiters of a condition variable that the operation wakes.
@@ -193,6 +195,7 @@ const fn row(verb: &'static str, past: &'static str) -> KindInfo {
         waits: Waits::Never,
         timed: false,
         attempt: false,
+        asks: false,
         progress: Progress::Lasting,
         notifies: Notifies::None,
         handoff: Handoff::None,
@@ -224,6 +227,10 @@ impl KindInfo {
 
     const fn attempt(self) -> KindInfo {
         KindInfo { attempt: true, ..self }
+    }
+
+    const fn asks(self) -> KindInfo {
+        KindInfo { asks: true, ..self }
     }
 
     const fn progress(self, progress: Progress) -> KindInfo {
@@ -311,7 +318,7 @@ impl Kind {
                 // The wait, and its time limit, began earlier.
                 row("lock again", "took back").holding(TakesBack).waits(Before(Reason::Condition))
             }
-            Kind::Signal => row("notify one", "notified one waiter of").notifies(Notifies::One),
+            Kind::Signal => row("notify one", "notified one waiter of").asks().notifies(Notifies::One),
             Kind::Broadcast => row("notify all", "notified all waiters of").notifies(Notifies::All),
             Kind::SemaphoreWait => {
                 row("acquire", "acquired").waits(Before(Reason::Semaphore)).timed().takes(Permit)
@@ -321,7 +328,7 @@ impl Kind {
                 .progress(Progress::IfAcquired)
                 .takes(Permit),
             Kind::SemaphorePost => row("release", "released").gives(Permit),
-            Kind::Barrier => row("arrive", "arrived at").waits(Inside(Reason::Barrier)),
+            Kind::Barrier => row("arrive", "arrived at").asks().waits(Inside(Reason::Barrier)),
             Kind::OnceBegin => row("begin once", "came to")
                 .holding(BeginsOnce)
                 .waits(Before(Reason::Once))
@@ -340,7 +347,7 @@ impl Kind {
             Kind::Join => row("join", "joined").waits(Before(Reason::Join)).timed().irreversible(),
             Kind::Yield => row("yield", "yielded").anonymous().progress(Progress::None).unordered(),
             Kind::Sleep => row("sleep", "slept").waits(Time).timed().progress(Progress::None).unordered(),
-            Kind::Choose => row("choose", "chose").progress(Progress::Ignored).unordered(),
+            Kind::Choose => row("choose", "chose").asks().progress(Progress::Ignored).unordered(),
             Kind::Fence => row("fence", "passed a fence").progress(Progress::None).unordered(),
             Kind::Destroy => row("destroy", "destroyed"),
             Kind::Exit => row("exit", "ended the program").waits(Quiet).irreversible(),
@@ -367,14 +374,17 @@ impl Kind {
             Kind::Start => {
                 row("scheduled", "was scheduled").anonymous().progress(Progress::Ignored).unordered()
             }
-            Kind::ParkBegin => {
-                row("begin to park", "began to park").anonymous().progress(Progress::Ignored).unordered()
-            }
+            Kind::ParkBegin => row("begin to park", "began to park")
+                .asks()
+                .anonymous()
+                .progress(Progress::Ignored)
+                .unordered(),
             Kind::Call => marker("call", "called"),
             Kind::Return => marker("return", "returned"),
             // The lock is acquired here, or by the `ReadLock` that follows.
             Kind::ReadLockAgain => {
                 lock("lock again for reading", "read-locked again", Tries(Shared), Progress::LockIfAcquired)
+                    .asks()
             }
         }
     }

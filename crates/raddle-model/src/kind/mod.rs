@@ -159,7 +159,29 @@ const PROMPT: u64 = {
     bits
 };
 
+/// The kinds of synchronisation whose thread continues at once where the operation is enabled, without a question to the
+/// strategy, as bits.
+const DIRECT: u64 = {
+    let (mut bits, mut index) = (0, 0);
+    while index < Kind::ALL.len() {
+        let row = Kind::ALL[index].row();
+        let continues = matches!(row.waits, Waits::Never | Waits::Before(_));
+        let begins = !matches!(row.holding, Holding::TakesBack);
+        let is_direct = continues && begins && !row.asks && matches!(row.memory, Memory::None);
+        bits |= (is_direct as u64) << Kind::ALL[index] as u32;
+        index += 1;
+    }
+    bits
+};
+
 impl Kind {
+    /// Returns true for synchronisation whose thread continues at once where the operation is enabled, and that asks the
+    /// strategy for nothing.
+    #[inline]
+    pub const fn is_direct(self) -> bool {
+        DIRECT >> self as u32 & 1 == 1
+    }
+
     /// Returns true for operations that never wait and take no lock.
     #[inline]
     pub const fn is_prompt(self) -> bool {

@@ -282,10 +282,13 @@ impl TestWorker<'_> {
             runtime = self.try_first(runtime);
         }
         self.free(&mut runtime, turn.lane, turn.run);
+        if !is_tried {
+            return self.execute_under(runtime, self.check.config.settings().memory);
+        }
         let rng = || Rng::for_run(self.check.config.seed, turn.run);
         // Such a run costs less, and its failure is known to need no weak memory.
         let is_sequential = self.check.lanes.get(turn.lane).is_half_sequential && rng().takes_newest();
-        if !is_tried || self.begins_weak == Some(true) && !is_sequential {
+        if self.begins_weak == Some(true) && !is_sequential {
             return self.execute_under(runtime, self.check.config.settings().memory);
         }
         runtime = self.execute_under(runtime, MemoryModel::Sc);

@@ -2,8 +2,8 @@
 //!
 //! If they cannot end, the run is a deadlock or a livelock, and the operation is not lock-free.
 
-use super::run::Turn;
-use super::{Runtime, close, step, wait_for_turn, with};
+use super::run::{Turn, wait_for_turn};
+use super::{Runtime, close, step, with};
 use raddle_engine::Reply;
 use raddle_model::{Access, Kind, Operation, ThreadId};
 

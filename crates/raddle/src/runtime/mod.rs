@@ -12,6 +12,7 @@ mod locations;
 mod object;
 mod run;
 mod shuttle;
+mod step;
 mod switch;
 mod tracked;
 mod values;
@@ -31,8 +32,9 @@ pub(crate) use locals::Local;
 pub(crate) use locations::Locations;
 pub(crate) use object::{Object, Past};
 pub(crate) use run::run;
-use run::{Turn, run_task, wait_for_turn};
+use run::run_task;
 pub(crate) use shuttle::{as_shuttle, is_shuttle, pause, take_payload, with_start};
+pub(crate) use step::{access_or, pause_after_spawn, step, step_or};
 pub use switch::Scope;
 pub(crate) use switch::{lend, overflow};
 pub(crate) use tracked::{Lasting, store_value, take_stored, track, untrack};
@@ -45,9 +47,10 @@ use crate::shuttle::scheduler::TaskId;
 use close::Closing;
 use locals::Locals;
 use raddle_engine::{CutOffAt, Engine, Reply, Resource, Strategy};
-use raddle_model::{Failure, Kind, LocationId, Name, ObjectId, Operation, ThreadId};
+use raddle_model::{Failure, LocationId, Name, ObjectId, ThreadId};
 use std::any::Any;
 use std::cell::{Cell, RefCell};
+use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use switch::Fiber;
@@ -149,7 +152,9 @@ pub(crate) struct Runtime {
 }
 
 thread_local! {
-    static RUNTIME: RefCell<Option<Box<Runtime>>> = const { RefCell::new(None) };
+    /// Never dropped at the end of the OS thread, when there is no run: a variable with a destructor has a state that every
+    /// access would check.
+    static RUNTIME: RefCell<Option<ManuallyDrop<Box<Runtime>>>> = const { RefCell::new(None) };
     /// The result of the operation of the thread that continues now.
     static REPLY: Cell<Reply> = const { Cell::new(Reply::Go) };
 }
@@ -176,47 +181,6 @@ fn panic_outside() -> ! {
     panic!("{OUTSIDE}");
 }
 
-/// Announces the next operation of the current thread and returns when it has been executed.
-#[inline]
-#[track_caller]
-pub(crate) fn step(operation: impl FnOnce(&mut Runtime) -> Operation) -> Reply {
-    step_or(operation, |_| {})
-}
-
-/// Like [`step`], but calls `closing` instead if the run is over.
-#[inline]
-#[track_caller]
-pub(crate) fn step_or(
-    operation: impl FnOnce(&mut Runtime) -> Operation,
-    closing: impl FnOnce(&mut Runtime),
-) -> Reply {
-    let turn = with(|runtime| {
-        if runtime.diverts {
-            if runtime.closing {
-                closing(runtime);
-                return Turn::Diverted;
-            }
-            let operation = operation(runtime);
-            return runtime.halt_or_take_step(operation);
-        }
-        let operation = operation(runtime);
-        runtime.take_step(operation)
-    });
-    match turn {
-        Turn::Mine(reply) => reply,
-        Turn::Of(other) => wait_for_turn(other),
-        Turn::Diverted => halt::operate_diverted(),
-    }
-}
-
-/// Takes a step after the current thread has started another one, in runs that have it: the new thread may
-/// come first, before code of the current one that has no operations.
-pub(crate) fn pause_after_spawn(location: &'static Location<'static>) {
-    if !is_shuttle() && with(|runtime| runtime.free == Freedom::Pauses && !runtime.closing) {
-        step(|runtime| Operation::new(Kind::Start, runtime.location(location)));
-    }
-}
-
 /// Returns true if the current thread is unwinding after a panic. All threads of a run share one OS thread,
 /// and std's answer is about all of them. So while a suspended thread is unwinding, this uses what the panic
 /// hook has seen. Limitation: a panic that the test itself catches meanwhile, with std's `catch_unwind`,
@@ -227,7 +191,7 @@ pub(crate) fn panicking() -> bool {
 
 /// Records that the current thread begins to panic; called by the hook.
 pub(crate) fn begin_panic() {
-    let note = |slot: &RefCell<Option<Box<Runtime>>>| {
+    let note = |slot: &RefCell<Option<ManuallyDrop<Box<Runtime>>>>| {
         if let Ok(mut slot) = slot.try_borrow_mut()
             && let Some(runtime) = slot.as_mut()
         {
@@ -278,7 +242,7 @@ pub(crate) fn is_closing() -> bool {
 
 /// Returns true if there is a run that is over and whose threads are unwound.
 fn is_in_closing() -> bool {
-    let closing = |slot: &RefCell<Option<Box<Runtime>>>| {
+    let closing = |slot: &RefCell<Option<ManuallyDrop<Box<Runtime>>>>| {
         slot.try_borrow().is_ok_and(|slot| slot.as_ref().is_some_and(|runtime| runtime.closing))
     };
     RUNTIME.try_with(closing).unwrap_or(false)

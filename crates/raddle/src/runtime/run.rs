@@ -4,8 +4,9 @@ use super::close::{self, close};
 use super::switch::{Fiber, is_forced_end};
 use super::wind_down::wind_down;
 use super::{Main, REPLY, RUNTIME, Runtime, ValueUses, catch, locals, tracked, with};
-use raddle_engine::{Next, Reply};
+use raddle_engine::{Next, RanOn, Reply};
 use raddle_model::{Kind, LocationId, Operation, ThreadId, Touch};
+use std::mem::ManuallyDrop;
 use std::panic::resume_unwind;
 
 /// The next thread to run after a thread announced an operation or the run ended.
@@ -36,12 +37,56 @@ impl Runtime {
     pub(super) fn take_step(&mut self, operation: Operation) -> Turn {
         // In registers: a load that spans several recent stores would stall the processor.
         let Operation { argument, touches, location, kind } = operation;
+        let other = if self.engine.runs_on() {
+            self.run_on_or_announce(argument, touches, location, kind)
+        } else {
+            self.announce(argument, touches, location, kind)
+        };
+        match other {
+            None => Turn::Mine(REPLY.get()),
+            Some(other) => Turn::Of(other),
+        }
+    }
+
+    /// Does [`Runtime::take_step`] for an access to an atomic.
+    #[inline(always)] // On the hot path of every access.
+    pub(super) fn take_access(&mut self, operation: Operation) -> Turn {
+        let Operation { argument, touches, location, kind } = operation;
         if self.engine.runs_on() && self.run_on(argument, touches, location, kind) {
             return Turn::Mine(Reply::Go);
         }
         match self.announce(argument, touches, location, kind) {
             None => Turn::Mine(REPLY.get()),
             Some(other) => Turn::Of(other),
+        }
+    }
+
+    /// Executes an operation of a thread that the strategy lets run on, or announces it. Returns the next fiber to run, if it
+    /// is another one.
+    #[inline(never)] // One copy for all operations.
+    fn run_on_or_announce(
+        &mut self,
+        argument: u64,
+        touches: [Touch; 2],
+        location: LocationId,
+        kind: Kind,
+    ) -> Option<Fiber> {
+        let operation = Operation { argument, touches, location, kind };
+        let ran_on = if !kind.is_memory() {
+            self.engine.run_on_synchronisation(self.current, operation, &mut *self.strategy)
+        } else if self.run_on(argument, touches, location, kind) {
+            RanOn::Replied(Reply::Go)
+        } else {
+            RanOn::No
+        };
+        match ran_on {
+            RanOn::Replied(reply) => {
+                self.pulse.beat();
+                REPLY.set(reply);
+                None
+            }
+            RanOn::No => self.announce(argument, touches, location, kind),
+            RanOn::Over => Some(self.stop()),
         }
     }
 
@@ -247,7 +292,7 @@ pub(crate) fn run(runtime: Box<Runtime>, main: Main) -> Box<Runtime> {
         let thread = runtime.engine.add_thread();
         runtime.main = Some(main);
         runtime.add(thread, None, None);
-        assert!(slot.replace(runtime).is_none(), "checks cannot be nested");
+        assert!(slot.replace(ManuallyDrop::new(runtime)).is_none(), "checks cannot be nested");
     });
     let panicking = std::thread::panicking();
     let first = with(|runtime| {
@@ -270,8 +315,9 @@ pub(crate) fn run(runtime: Box<Runtime>, main: Main) -> Box<Runtime> {
         // A task that was unwinding when it was dropped has ended only now.
         with(Runtime::fail_by_unnoticed_panic);
     }
-    let mut runtime =
+    let runtime =
         RUNTIME.with_borrow_mut(|slot| slot.take().expect("the runtime is still there after the run"));
+    let mut runtime = ManuallyDrop::into_inner(runtime);
     if let Some(at) = runtime.cut_off {
         runtime.engine.return_to(at);
     }

@@ -61,7 +61,9 @@ impl Drop for Lasting {
 /// Forgets the values of the previous run.
 pub(super) fn forget() {
     TRACKED.with_borrow_mut(|tracked| {
-        tracked.values.clear();
+        if !tracked.values.is_empty() {
+            tracked.values.clear();
+        }
         tracked.lasting = 0;
     });
 }

@@ -41,7 +41,7 @@ pub(super) fn step(
         }
         operation
     };
-    runtime::step_or(operation, |runtime| object.use_closing(runtime, &renew));
+    runtime::access_or(operation, |runtime| object.use_closing(runtime, &renew));
     uses
 }
 
