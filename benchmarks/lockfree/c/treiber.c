@@ -27,8 +27,9 @@ static unsigned long word_of(unsigned node, unsigned long old) { return (void)ol
 
 static unsigned allocate(void) {
     if (own_run != run) own_run = run, own_count = 0;
-    if (own_count > 0) return own[--own_count];
-    unsigned node = ADD(&used, 1) + 1;
+    unsigned node = own[0];
+    if (own_count > 0) return own[0] = own[--own_count], node;
+    node = ADD(&used, 1) + 1;
     return node < NODES ? node : 0;
 }
 
