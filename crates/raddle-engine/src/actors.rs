@@ -3,7 +3,7 @@
 use crate::engine::Engine;
 use crate::pending::bit;
 use crate::threads::Status;
-use raddle_model::{Event, Operation, ThreadId, Verdict, mix};
+use raddle_model::{Event, Operation, Replaced, ThreadId, Verdict, mix};
 
 impl Engine {
     /// Adds a thread as part of the latest step of `parent`: a timer, for example. It is resumed before the
@@ -28,6 +28,8 @@ impl Engine {
             self.resting.retain(|&resting| resting != thread);
         }
         self.pending.withdraw(known, &old);
+        let step = self.trace.events.len().saturating_sub(1) as u32;
+        self.trace.replaced.push(Replaced { step, thread, operation: old });
         self.plain_lockers &= !bit(thread);
         self.await_turn(thread, operation);
     }

@@ -46,25 +46,42 @@ main { local a, b
   join a; join b }
 ";
 
-fn searched(program: &str, strategy: &str, timeouts: Timeouts) -> Tally {
+/// Every program, with its name.
+const PROGRAMS: [(&str, &str); 4] = [
+    ("semaphore", SEMAPHORE),
+    ("mutex", MUTEX),
+    ("held while asleep", HELD_WHILE_ASLEEP),
+    ("condition", CONDITION),
+];
+
+fn sampled(program: &str, strategy: &str, timeouts: Timeouts, runs: u64) -> Tally {
     let lanes = Lanes::parse(strategy, Portfolio::Tests).unwrap();
     let mut config = Config::default();
     config.timeouts = timeouts;
     let program = Box::new(compile(program, &[]).unwrap());
-    let tally =
-        sample(Job { program, lanes, config, seed: 1, budget: Budget::all(100_000) }, 1).unwrap().tally;
+    sample(Job { program, lanes, config, seed: 1, budget: Budget::all(runs) }, 1).unwrap().tally
+}
+
+fn searched(program: &str, strategy: &str, timeouts: Timeouts) -> Tally {
+    let tally = sampled(program, strategy, timeouts, 100_000);
     assert!(tally.exhausted, "{strategy} ends");
     tally
 }
 
+/// The clock, which all threads read, makes independent operations depend on each other.
+#[test]
+fn upo_does_not_estimate_where_timeouts_fire_at_any_moment() {
+    for (name, program) in PROGRAMS {
+        assert_eq!(sampled(program, "upo", Timeouts::Anytime, 1_000).estimate, None, "{name}");
+        let orders = searched(program, "dfs", Timeouts::WhenIdle).partial_orders();
+        let estimate = sampled(program, "upo", Timeouts::WhenIdle, 1_000).estimate;
+        assert_eq!(estimate, Some(orders as f64), "{name}");
+    }
+}
+
 #[test]
 fn dpor_finds_what_depth_first_search_finds() {
-    for (name, program) in [
-        ("semaphore", SEMAPHORE),
-        ("mutex", MUTEX),
-        ("held while asleep", HELD_WHILE_ASLEEP),
-        ("condition", CONDITION),
-    ] {
+    for (name, program) in PROGRAMS {
         for timeouts in [Timeouts::WhenIdle, Timeouts::Anytime] {
             let [dfs, dpor] = ["dfs", "dpor"].map(|strategy| searched(program, strategy, timeouts));
             assert_eq!(dpor.partial_orders(), dfs.partial_orders(), "{name}, {timeouts:?}");

@@ -36,6 +36,6 @@ pub use memory_order::{MemoryModel, MemoryOrder, SEQUENTIAL_ORDER};
 pub use name::{Name, mix};
 pub use operation::{Access, Operation, Reads, Touch, dependent};
 pub use schedule::{Completion, Constraint, Schedule, Segment, Stronger};
-pub use trace::{Event, Pick, Trace};
+pub use trace::{Event, Pick, Replaced, Trace};
 pub use values::{Cell, Format, Gathered, Value, Values};
 pub use verdict::{BlockReason, Blocked, Failure, FreedBlock, Panicked, RacingAccess, Verdict};

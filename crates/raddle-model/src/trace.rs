@@ -30,6 +30,17 @@ impl Pick {
     }
 }
 
+/// An announced operation that a step of another thread replaced.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Replaced {
+    /// The index of the event in which that happened.
+    pub step: u32,
+    /// The thread that had announced the operation.
+    pub thread: ThreadId,
+    /// The operation, which was not executed.
+    pub operation: Operation,
+}
+
 /// The executed events of a run in order, and every decision.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Trace {
@@ -41,6 +52,8 @@ pub struct Trace {
     pub parents: Vec<Option<ThreadId>>,
     /// The announced operation of each thread at the end of the run, if any.
     pub pending: Vec<Option<Operation>>,
+    /// Every announced operation that a step of another thread replaced, in order; few runs have any.
+    pub replaced: Vec<Replaced>,
     /// The enabled threads of all scheduling points, one after the other; see [`Trace::enabled_at`].
     pub enabled: Vec<ThreadId>,
     /// The index in `enabled` of the first enabled thread of each point; empty if they were not recorded.
@@ -63,6 +76,7 @@ impl Trace {
         self.picks.clear();
         self.parents.clear();
         self.pending.clear();
+        self.replaced.clear();
         self.enabled.clear();
         self.enabled_from.clear();
         self.states.clear();

@@ -26,7 +26,7 @@ use crate::catalogue::{Build, Capabilities, Entry, Family};
 use crate::dfs::Dfs;
 use races::Races;
 use raddle_engine::{Choice, Needs, Plan, Point, Rng, RunSummary, Strategy};
-use raddle_model::{Failure, Operation, ThreadId, Trace, Verdict};
+use raddle_model::{Failure, Operation, Replaced, ThreadId, Trace, Verdict};
 use transaction::Transaction;
 
 /// The catalogue entry.
@@ -266,14 +266,27 @@ impl<'a> NextOperations<'a> {
         NextOperations { trace: run.trace, of }
     }
 
-    /// Returns the first operation of `thread` at or after `step`, executed or not.
+    /// Returns the operation that `thread` has announced before event `step`, whether it is executed later or not.
     fn of(&self, thread: ThreadId, step: usize) -> Option<&'a Operation> {
         let events = &self.of[thread.index()];
-        match events.get(events.partition_point(|&index| index < step)) {
-            Some(&index) => Some(&self.trace.events[index].operation),
+        let executed = events.get(events.partition_point(|&index| index < step)).copied();
+        let is_of = |replaced: &&Replaced| {
+            let at = replaced.step as usize;
+            replaced.thread == thread && at >= step && executed.is_none_or(|index| at < index)
+        };
+        if let Some(replaced) = self.trace.replaced.iter().find(is_of) {
+            return Some(&replaced.operation);
+        }
+        match executed {
+            Some(index) => Some(&self.trace.events[index].operation),
             None => self.trace.pending.get(thread.index())?.as_ref(),
         }
     }
+}
+
+/// Returns true if a run had operations that count as independent and do not commute.
+pub(crate) fn is_inexact(run: &RunSummary<'_>) -> bool {
+    run.trace.timeouts_anytime && has_time_limits(run.trace) || run.has_contested_barrier()
 }
 
 /// Returns true if a thread waited, or was about to wait, with a time limit.
@@ -351,9 +364,7 @@ impl Strategy for Dpor {
             return rest.learn(run);
         }
         self.complete += u64::from(*run.verdict != Verdict::CutOff);
-        self.inexact = self.inexact
-            || run.trace.timeouts_anytime && has_time_limits(run.trace)
-            || run.has_contested_barrier();
+        self.inexact = self.inexact || is_inexact(run);
         if let Some(first_new) = self.extend(run) {
             let ended = was_ended(run.verdict);
             if let (true, Some(node)) = (ended, self.stack.last_mut()) {

@@ -25,13 +25,13 @@
 //! `upo_counts_what_dpor_enumerates` (tests/every_order.rs), `upo_is_uniform_where_runs_fail` (there too).
 //! Limits: states are identified by the front end's hash of locals and values, or by the partial order that
 //! led to them ([`Point::state`]); at most 64 threads and a given number of nodes are tracked. With more
-//! threads POS chooses, as it does if a barrier has more users than it takes, because its arrivals do not
-//! commute. At a node for which there was no room POS chooses too, among the threads that are not
-//! asleep, and there is no estimate any more. A run in which every enabled thread is asleep is finished by
-//! POS, not cut off.
+//! threads POS chooses, as it does if timeouts fire at any moment or a barrier has more users than it takes, because
+//! operations that count as independent do not commute then. At a node for which there was no room POS chooses too, among
+//! the threads that are not asleep, and there is no estimate any more. A run in which every enabled thread is asleep is
+//! finished by POS, not cut off.
 
 use crate::catalogue::{Build, Capabilities, Entry, Family, parameter};
-use crate::dpor::was_ended;
+use crate::dpor::{is_inexact, was_ended};
 use crate::pos::Pos;
 use crate::upo_path::{self, Mask, Path, Walk};
 use raddle_engine::{Census, Choice, Needs, Plan, Point, Rng, RunSummary, Strategy};
@@ -100,8 +100,8 @@ pub struct Upo {
     /// sets.
     names: Vec<Name>,
     pos: Pos,
-    /// A run had a barrier with more users than it takes.
-    contested: bool,
+    /// A run had operations that count as independent and do not commute.
+    inexact: bool,
     /// This run: per thread its number, if it is known and below 64.
     numbers: Vec<Option<u32>>,
     /// This run: per number its thread.
@@ -138,7 +138,7 @@ impl Upo {
             index: vec![NONE; 64],
             names: Vec::new(),
             pos: Pos::new(Default::default()),
-            contested: false,
+            inexact: false,
             numbers: Vec::new(),
             threads: Vec::new(),
             asleep: 0,
@@ -155,7 +155,7 @@ impl Upo {
 
     /// Returns true if the program is beyond what can be tracked, so that POS chooses and nothing is learnt.
     fn is_untracked(&self) -> bool {
-        self.names.len() > 64 || self.contested
+        self.names.len() > 64 || self.inexact
     }
 
     /// Returns true if there are partial orders that were not seen, as far as is known.
@@ -461,7 +461,7 @@ impl Strategy for Upo {
     }
 
     fn learn(&mut self, run: &RunSummary<'_>) {
-        self.contested = self.contested || run.has_contested_barrier();
+        self.inexact = self.inexact || is_inexact(run);
         if self.is_untracked() {
             return;
         }

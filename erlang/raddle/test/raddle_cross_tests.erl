@@ -87,6 +87,15 @@ two_that_watch_one_case() ->
               end,
     ?assertEqual([], raddle_cross:check(Program, ?NODES, 5000)).
 
+%% A process that is killed was asleep until then, so no partial order comes twice.
+once(Scripts) ->
+    #{exhausted := true, passed := Passed, partial_orders := Orders} =
+        raddle:explore(fun() -> raddle_actors:run(Scripts) end,
+                       #{strategy => "dpor", runs => 5000, stop => false, file => none, minimize => false, nodes => ?NODES}),
+    ?assertEqual(Orders, Passed).
+
+each_order_once_though_a_process_is_killed_case() -> [once([[Action], [hit]]) || Action <- [alive, monitor, send]].
+
 %% Completed and cut-off runs, and outcomes; see docs/design/erlang.md. A smaller number is welcome if the outcomes are
 %% the same.
 the_number_of_schedules_case() ->

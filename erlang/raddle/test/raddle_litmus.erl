@@ -103,8 +103,7 @@ check(P, {P, Outcomes}, Runs, N) ->
 
 %% These have more orders than dpor explores here; it must find nothing else.
 long() ->
-    [{litmus_files, l_crash_beside_rename}
-     | [{litmus_nodes, F} || F <- [l_crash_in_flight, l_partition_both_hear, l_reconnect_old, l_restart_by_two, l_restart_two_nodes]]]
+    [{litmus_nodes, F} || F <- [l_partition_both_hear, l_reconnect_old, l_restart_by_two, l_restart_two_nodes]]
         %% Since OTP 26 a process also monitors the processes it starts, and each restart multiplies the
         %% orders.
         ++ [{litmus_otp, l_sup_too_often} || release() >= 26].

@@ -4,7 +4,7 @@ use raddle_engine::{
     Choice, Config, Engine, Needs, Next, Plan, Point, Reply, Resource, Rng, Strategy, Timeouts, conflicts,
 };
 use raddle_model::{
-    Access, BlockReason, Failure, Kind, LocationId, Name, ObjectId, Operation, ThreadId, Verdict,
+    Access, BlockReason, Failure, Kind, LocationId, Name, ObjectId, Operation, Replaced, ThreadId, Verdict,
 };
 use raddle_testkit::Act::{On, With};
 use raddle_testkit::{Act, Follow, Script, every_schedule, once_under};
@@ -120,6 +120,8 @@ fn a_thread_whose_wait_is_replaced_continues() {
     assert_eq!(engine.events().last().map(|event| event.operation.location), Some(LocationId(7)));
     engine.finish(child);
     assert_eq!(next(&mut engine), Next::Done);
+    let replaced = Replaced { step: 0, thread: child, operation: receive(mailbox) };
+    assert_eq!(engine.summary().trace.replaced, [replaced]);
     assert_eq!(engine.summary().verdict, &Verdict::Passed);
     assert_ne!(engine.thread_name(child), engine.thread_name(main));
 }
