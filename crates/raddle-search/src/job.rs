@@ -13,6 +13,8 @@ use std::sync::atomic::Ordering;
 
 pub(crate) struct Job<'a, W: Worker> {
     shared: &'a Shared<'a, W::Failure>,
+    /// Its number.
+    job: usize,
     worker: W,
     turns: Turns,
     /// The results of this job; the runs of remote workers are counted for all jobs together.
@@ -41,7 +43,14 @@ impl<'a, W: Worker> Job<'a, W> {
             None => (job, jobs, 0),
         };
         let turns = Turns::new(search.lanes, &shared.rounds, index, count).starting_at(from);
-        Job { shared, worker, turns, found: Found::new(search.lanes.iter().len(), W::MOST_ORDERS), unseen: 0 }
+        Job {
+            shared,
+            job,
+            worker,
+            turns,
+            found: Found::new(search.lanes.iter().len(), W::MOST_ORDERS),
+            unseen: 0,
+        }
     }
 
     /// Executes the runs of this job by number, until the search is over.
@@ -69,6 +78,7 @@ impl<'a, W: Worker> Job<'a, W> {
             if let End::Search(unanswered) = end {
                 return Ok(unanswered);
             }
+            self.shared.reach(self.job, self.turns.end_of_round());
             if !self.turns.end_round(&self.shared.rounds) {
                 return Ok(0);
             }
@@ -153,12 +163,14 @@ impl<'a, W: Worker> Job<'a, W> {
         if W::IS_REMOTE {
             let shared = self.shared;
             let mut found = shared.found.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-            add(&mut found, shared.keeps_log, turn, &run, failure);
+            add(&mut found, shared, turn, &run, failure);
+            shared.reach(self.job, turn.number + 1);
             let seen = Seen { turns: 1, turn, run: &run, tally: &found.tally };
             (shared.search.watch)(seen);
             return;
         }
-        add(&mut self.found, self.shared.keeps_log, turn, &run, failure);
+        add(&mut self.found, self.shared, turn, &run, failure);
+        self.shared.reach(self.job, turn.number + 1);
         self.unseen += 1;
         if self.unseen >= self.shared.search.every {
             let seen = Seen { turns: self.unseen, turn, run: &run, tally: &self.found.tally };
@@ -169,15 +181,16 @@ impl<'a, W: Worker> Job<'a, W> {
 }
 
 #[inline]
-fn add<F>(found: &mut Found<F>, keeps_log: bool, turn: Turn, run: &Run, failure: Option<F>) {
+fn add<F>(found: &mut Found<F>, shared: &Shared<'_, F>, turn: Turn, run: &Run, failure: Option<F>) {
     found.tally.count(turn, run);
     if let Some(failure) = failure {
         found.keep(turn, failure, run.kind().unwrap_or_default());
     }
-    if let Some(shared) = run.discovered() {
-        found.discover(turn.number, shared);
+    if let Some(memory) = run.discovered() {
+        found.discover(turn.number, memory);
     }
-    if keeps_log {
-        found.log.push((turn, run.clone()));
+    if shared.keeps_log {
+        // The result of a shard has all runs.
+        found.log(turn, run, || if shared.search.part.is_some() { 0 } else { shared.settled() });
     }
 }

@@ -240,7 +240,8 @@ fn add<F: Clone + PartialEq>(parts: &[&ShardResult<F>], lanes: &Lanes) -> Result
     if parts.iter().all(|result| result.is_listed)
         && let Some(last) = last
     {
-        tally = tally.up_to(last, &mut log);
+        let settled = tally.emptied();
+        tally = tally.up_to(last, settled, &mut log);
     }
     tally.settle(lanes);
     if let Some(kind) = parts.first().and_then(|result| result.earlier.clone()) {

@@ -104,6 +104,7 @@ fn search_once<T: Target>(
         failed: AtomicU64::new(u64::MAX),
         restarts,
         found: Mutex::new(Found::new(lanes, T::Worker::MOST_ORDERS)),
+        reached: (0..jobs).map(|_| AtomicU64::new(0)).collect(),
         keeps_log: may_stop && (jobs > 1 || search.part.is_some_and(|part| part.window.is_none())),
     };
     let first = target.start(0)?;
@@ -149,7 +150,7 @@ fn search_once<T: Target>(
     if let Some(error) = lost.take_if(|_| found.first.is_none()) {
         return Err(error);
     }
-    let Found { mut tally, first, mut log, kind, discovery } = found;
+    let Found { mut tally, first, mut log, settled, kind, discovery } = found;
     let is_needed = |&(number, _): &(u64, Vec<u64>)| {
         number < shared.failed.load(Ordering::Relaxed)
             && tally.covered_at(search.lanes).is_none_or(|covered| number < covered)
@@ -172,7 +173,7 @@ fn search_once<T: Target>(
             |(_, run): &&(Turn, Run)| run.kind().is_some_and(|kind| search.budget.stop.applies_to(kind));
         stopped_at = log.iter().find(stops).map(|(turn, _)| turn.number);
         if let Some(last) = last_number(stopped_at, tally.covered_at(search.lanes)) {
-            tally = tally.up_to(last, &mut log);
+            tally = tally.up_to(last, settled, &mut log);
         }
     }
     if has_stopped {

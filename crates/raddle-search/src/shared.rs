@@ -82,13 +82,20 @@ pub(crate) struct Shared<'a, F> {
     pub(crate) restarts: bool,
     /// True if numbers after the first failure have to be removed again.
     pub(crate) keeps_log: bool,
+    /// Per job: all of its runs with a smaller number are counted.
+    pub(crate) reached: Vec<AtomicU64>,
 }
+
+/// The number of logged runs at which those that count in any case leave the log.
+const LONG: usize = 4_096;
 
 /// The result of one job, or of all of them.
 pub(crate) struct Found<F> {
     pub(crate) tally: Tally,
     pub(crate) first: Option<(Turn, F)>,
     pub(crate) log: Vec<(Turn, Run)>,
+    /// The numbers of earlier runs, which count in any case.
+    pub(crate) settled: Tally,
     /// The kind of `first`.
     pub(crate) kind: String,
     /// The first run that discovered shared memory, with that memory.
@@ -98,7 +105,26 @@ pub(crate) struct Found<F> {
 impl<F> Found<F> {
     pub(crate) fn new(lanes: usize, most_orders: usize) -> Found<F> {
         let tally = Tally { census: Census::bounded(most_orders), ..Tally::new(lanes) };
-        Found { tally, first: None, log: Vec::new(), kind: String::new(), discovery: None }
+        let settled = tally.clone();
+        Found { tally, first: None, log: Vec::new(), settled, kind: String::new(), discovery: None }
+    }
+
+    /// Logs a run. Before the log gets long, moves the runs that count in any case, those before `settled()`, to
+    /// `settled`, so that a search does not need more memory the more runs it makes.
+    #[inline]
+    pub(crate) fn log(&mut self, turn: Turn, run: &Run, settled: impl FnOnce() -> u64) {
+        self.log.push((turn, run.clone()));
+        if self.log.len().is_multiple_of(LONG) {
+            self.settle(settled());
+        }
+    }
+
+    fn settle(&mut self, before: u64) {
+        self.log.sort_unstable_by_key(|(turn, _)| turn.number);
+        let sure = self.log.partition_point(|(turn, _)| turn.number < before);
+        for (turn, run) in self.log.drain(..sure) {
+            self.settled.count(turn, &run);
+        }
     }
 
     /// Keeps the failure of a run, unless an earlier one is known.
@@ -118,6 +144,7 @@ impl<F> Found<F> {
 
     pub(crate) fn merge(&mut self, other: Found<F>, base: &Ledger) {
         self.tally.merge(other.tally, base);
+        self.settled.merge(other.settled, base);
         self.log.extend(other.log);
         if let Some((turn, failure)) = other.first {
             self.keep(turn, failure, &other.kind);
@@ -149,6 +176,17 @@ impl<F> Shared<'_, F> {
         self.end.fetch_min(number, Ordering::Relaxed);
     }
 
+    /// Records that a job has counted all of its runs before number `number`.
+    pub(crate) fn reach(&self, job: usize, number: u64) {
+        self.reached[job].store(number, Ordering::Release);
+    }
+
+    /// Returns a number before which all runs are counted, and none of them ends the search.
+    pub(crate) fn settled(&self) -> u64 {
+        let reached = self.reached.iter().map(|reached| reached.load(Ordering::Acquire)).min();
+        reached.unwrap_or(0).min(self.end.load(Ordering::Relaxed))
+    }
+
     /// Lets no job begin another run.
     pub(crate) fn give_up(&self) {
         self.stopped.store(true, Ordering::Relaxed);
@@ -164,4 +202,29 @@ pub(crate) fn may_stop(search: &Search<'_>) -> bool {
 /// before a strategy had covered everything.
 pub(crate) fn last_number(stopped_at: Option<u64>, covered_at: Option<u64>) -> Option<u64> {
     [stopped_at, covered_at].into_iter().flatten().min()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two jobs take turns; one is a hundred runs behind the other.
+    #[test]
+    fn a_log_stays_short_and_nothing_is_lost() {
+        const RUNS: u64 = 10 * LONG as u64;
+        let run = |number: u64| Run { fingerprint: number % 1_000, steps: number % 7, ..Run::default() };
+        let turn = |number| Turn { number, lane: 0, run: number };
+        let numbers = || (0..RUNS).map(|nth| if nth % 2 == 0 { nth } else { nth.saturating_sub(100) | 1 });
+        let mut found: Found<()> = Found::new(1, usize::MAX);
+        let mut longest = 0;
+        for number in numbers() {
+            found.log(turn(number), &run(number), || number.saturating_sub(200));
+            longest = longest.max(found.log.len());
+        }
+        assert!(longest <= 2 * LONG, "{longest} runs were logged");
+        let last = RUNS - 150;
+        let tally = found.tally.up_to(last, found.settled, &mut found.log);
+        assert_eq!(tally.runs, numbers().filter(|&number| number <= last).count() as u64);
+        assert_eq!(tally.partial_orders(), 1_000);
+    }
 }

@@ -271,11 +271,16 @@ impl Tally {
         covers.filter_map(|(_, tally)| tally.exhausted_at).min()
     }
 
-    /// Returns these numbers for the runs of `log` up to number `last` alone. Numbers that do not belong to
-    /// single runs are kept.
-    pub(crate) fn up_to(self, last: u64, log: &mut Vec<(Turn, Run)>) -> Tally {
+    /// Returns an empty tally for the same search.
+    pub(crate) fn emptied(&self) -> Tally {
+        Tally { census: self.census.emptied(), ..Tally::new(self.lanes.len()) }
+    }
+
+    /// Returns these numbers for the runs of `settled`, which are all up to number `last`, and those of `log` up to
+    /// number `last`. Numbers that do not belong to single runs are kept.
+    pub(crate) fn up_to(self, last: u64, settled: Tally, log: &mut Vec<(Turn, Run)>) -> Tally {
         log.retain(|(turn, _)| turn.number <= last);
-        let mut again = Tally { census: self.census.emptied(), ..Tally::new(self.lanes.len()) };
+        let mut again = settled;
         log.iter().for_each(|(turn, run)| again.count(*turn, run));
         for (new, old) in again.lanes.iter_mut().zip(&self.lanes) {
             new.exhausted_at = old.exhausted_at.filter(|&number| number <= last);

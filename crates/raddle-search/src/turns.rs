@@ -81,6 +81,11 @@ impl Turns {
         })
     }
 
+    /// Returns the number after the last turn of this round.
+    pub fn end_of_round(&self) -> u64 {
+        self.round.as_ref().map_or(u64::MAX, Round::end)
+    }
+
     /// Records the partial order of a turn.
     #[inline]
     pub fn note(&mut self, lane: usize, fingerprint: u64) {

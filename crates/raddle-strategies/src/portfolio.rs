@@ -116,6 +116,11 @@ impl Round {
         while self.number < number && self.next().is_some() {}
     }
 
+    /// Returns the number after its last turn.
+    pub fn end(&self) -> u64 {
+        self.end
+    }
+
     /// Returns the strategy of the next turn.
     fn lane(&mut self) -> Option<usize> {
         if self.number < self.head || self.weights.len() == 1 {
