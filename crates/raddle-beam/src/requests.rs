@@ -65,6 +65,7 @@ impl Requests {
                 (Handle::follow(Follow::new(schedule), settings, spec), trace)
             }
             Order::Coverage { .. } => return Err("iRoots are not supported for Erlang programs".to_owned()),
+            Order::Estimate { .. } => return Err("Erlang programs have no estimates".to_owned()),
         };
         Ok((ResourceArc::new(handle), 0, trace))
     }

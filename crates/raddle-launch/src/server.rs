@@ -20,6 +20,9 @@ impl std::error::Error for NotControllable {}
 
 /// A process that executes runs on request, one after the other.
 pub trait Server {
+    /// True if it answers [`Order::Estimate`].
+    const ESTIMATES: bool = false;
+
     /// Sends requests. Several may be in flight; they are answered in order.
     fn send(&mut self, orders: &[Order]) -> Result<()>;
 
@@ -50,6 +53,9 @@ pub struct Remote<S> {
     program: String,
     /// The initial iRoots, if iRoots are requested.
     known: Option<Ledger>,
+    /// True if all strategies estimate the number of partial orders. In a portfolio, the runs of others would wait for
+    /// the estimate: it keeps the runs in flight few.
+    estimates: bool,
     /// The numbers of the runs in flight.
     numbers: VecDeque<u64>,
 }
@@ -58,7 +64,11 @@ impl<S: Server> Remote<S> {
     /// Returns the worker for a server of `program` that was started with `setup`.
     pub fn new(server: S, program: &str, setup: &Setup) -> Remote<S> {
         let known = setup.coverage.is_some().then(|| setup.known.clone());
-        Remote { server, program: program.to_owned(), known, numbers: VecDeque::new() }
+        let counts = |spec: &String| {
+            raddle_strategies::entry(spec).is_some_and(|entry| entry.capabilities.counts_orders)
+        };
+        let estimates = S::ESTIMATES && setup.strategies.iter().all(counts);
+        Remote { server, program: program.to_owned(), known, estimates, numbers: VecDeque::new() }
     }
 }
 
@@ -93,7 +103,7 @@ impl<S: Server> Worker for Remote<S> {
             Answer::Refused { message } => {
                 Err(anyhow!(message).context(format!("{}: run {number} cannot be made", self.program)))
             }
-            Answer::Ready { .. } | Answer::Coverage(_) => {
+            Answer::Ready { .. } | Answer::Coverage(_) | Answer::Estimate(_) => {
                 Err(anyhow!("{}: a server has answered another question", self.program))
             }
         }
@@ -101,6 +111,11 @@ impl<S: Server> Worker for Remote<S> {
 
     fn knowledge(&mut self, lanes: &[usize]) -> Result<Known> {
         let mut known = Known::default();
+        for &strategy in lanes.iter().filter(|_| self.estimates) {
+            if let Answer::Estimate(estimate) = self.server.order(&Order::Estimate { strategy })? {
+                known.estimate = estimate.or(known.estimate);
+            }
+        }
         let Some(base) = &self.known else { return Ok(known) };
         for &strategy in lanes {
             if let Answer::Coverage(covered) = self.server.order(&Order::Coverage { strategy })? {
@@ -112,7 +127,7 @@ impl<S: Server> Worker for Remote<S> {
     }
 
     fn has_knowledge(&self) -> bool {
-        self.known.is_some()
+        self.known.is_some() || self.estimates
     }
 }
 

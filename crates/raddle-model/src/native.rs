@@ -180,6 +180,11 @@ pub enum Order {
         /// The index of the strategy.
         strategy: usize,
     },
+    /// Return how many partial orders a strategy estimates.
+    Estimate {
+        /// The index of the strategy.
+        strategy: usize,
+    },
     /// Repeat a recorded run.
     Replay {
         /// The executed operations.
@@ -233,6 +238,8 @@ pub enum Answer {
     Exhausted,
     /// The iRoots that a strategy knows.
     Coverage(Box<Covered>),
+    /// The number of partial orders that a strategy estimates, if it does.
+    Estimate(Option<f64>),
     /// Control of a run was lost; the run says nothing about the program.
     Lost {
         /// The reason.

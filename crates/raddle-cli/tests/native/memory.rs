@@ -56,6 +56,20 @@ fn bytes_that_no_access_has_in_common_are_different_objects() {
     }
 }
 
+/// The estimate is that of the process that makes the runs.
+#[test]
+fn upo_says_how_many_partial_orders_there_are() {
+    let folder = instrument("estimated", "crates/raddle-cli/tests/native/neighbours.c");
+    for (how, partial_orders) in [("both", 4), ("overlap", 5)] {
+        let words = ["-s", "upo", "--runs", "100", "--races", "off", "--", "./program", how];
+        let report = run(&folder, &words);
+        let share = &report["claims"]["statements"][0];
+        assert_eq!(share["kind"], "share", "{how}: {report}");
+        assert_eq!(share["seen"], partial_orders, "{how}: {report}");
+        assert_eq!(share["estimate"], f64::from(partial_orders), "{how}: {report}");
+    }
+}
+
 /// The profiling runs do not see that most of this memory is shared. Each run that sees more lets the search begin
 /// again, so that neither its seed nor its strategy matters.
 #[test]

@@ -77,7 +77,7 @@ impl Beam {
             Answer::Lost { message } | Answer::Refused { message } => {
                 bail!("{shown}: the run cannot be repeated: {message}")
             }
-            Answer::Ready { .. } | Answer::Exhausted | Answer::Coverage(_) => {
+            Answer::Ready { .. } | Answer::Exhausted | Answer::Coverage(_) | Answer::Estimate(_) => {
                 bail!("{shown}: the Erlang VM has made no run")
             }
         }

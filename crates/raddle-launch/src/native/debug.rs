@@ -115,7 +115,7 @@ fn talk(mut stream: &UnixStream, setup: &Setup, order: &Order) -> Option<Result<
             }
             Ok(Answer::RunResult(ran)) => last = Some(Ok(ran)),
             Ok(Answer::Lost { message } | Answer::Refused { message }) => last = Some(Err(message)),
-            Ok(Answer::Exhausted | Answer::Coverage(_)) => {}
+            Ok(Answer::Exhausted | Answer::Coverage(_) | Answer::Estimate(_)) => {}
             Err(_) => return last,
         }
     }

@@ -189,6 +189,8 @@ impl Server {
 }
 
 impl server::Server for Server {
+    const ESTIMATES: bool = true;
+
     fn send(&mut self, orders: &[Order]) -> Result<()> {
         self.tell(orders)
     }

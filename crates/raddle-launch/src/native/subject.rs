@@ -111,7 +111,7 @@ impl Program {
             Answer::Lost { message } | Answer::Refused { message } => {
                 bail!("{shown}: the run cannot be repeated: {message}")
             }
-            Answer::Ready { .. } | Answer::Exhausted | Answer::Coverage(_) => {
+            Answer::Ready { .. } | Answer::Exhausted | Answer::Coverage(_) | Answer::Estimate(_) => {
                 bail!("{shown}: the native runtime has made no run")
             }
         }

@@ -29,7 +29,7 @@ impl RustTest {
                 Ok(Repeated { run, output: Output::default(), divergence: ran.divergence })
             }
             Answer::Lost { message } | Answer::Refused { message } => bail!("{}: {message}", self.shown),
-            Answer::Ready { .. } | Answer::Exhausted | Answer::Coverage(_) => {
+            Answer::Ready { .. } | Answer::Exhausted | Answer::Coverage(_) | Answer::Estimate(_) => {
                 bail!("{}: the test has made no run", self.shown)
             }
         }

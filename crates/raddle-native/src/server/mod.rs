@@ -78,6 +78,10 @@ impl Server {
         match order {
             Order::Run { strategy, run, trace, .. } => self.run_under(*strategy, *run, *trace),
             Order::Coverage { strategy } => Some(Answer::Coverage(Box::new(self.covered(*strategy)))),
+            Order::Estimate { strategy } => {
+                let strategy = self.strategies.get(*strategy).and_then(Option::as_ref);
+                Some(Answer::Estimate(strategy.and_then(|strategy| strategy.space())))
+            }
             Order::Replay { steps, picks, shared, random } => {
                 let replay = Replay::of(enact::events(steps), Order::picks(picks));
                 self.repeat(Box::new(replay), steps, (shared, *random))

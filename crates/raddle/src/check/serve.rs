@@ -79,6 +79,7 @@ fn answer(order: &Order, file: &TraceFile, test: &Test) -> Answer {
         }
         Order::Run { .. } => refused("does not execute search runs for another process"),
         Order::Coverage { .. } => refused("has no iRoots"),
+        Order::Estimate { .. } => refused("has no estimates"),
     }
 }
 
