@@ -2,7 +2,11 @@
  * sets it back, and elements are lost. */
 #include "structure.h"
 
-enum { NODES = 1 << 12 };
+#ifdef LINEARIZABLE
+enum { NODES = 64 };
+#else
+enum { NODES = 1 << 21 };
+#endif
 static struct {
     long value;
     unsigned next;
@@ -10,16 +14,14 @@ static struct {
 static unsigned head, tail, used;
 
 static void make(void) {
+#ifdef LINEARIZABLE
     memset(nodes, 0, sizeof nodes);
+#endif
     head = tail = 1, used = 1;
 }
 
 long put(long value) {
     unsigned node = ADD(&used, 1) + 1;
-#ifndef LINEARIZABLE
-    node = 2 + node % (NODES - 2); /* The timed program only: it holds few elements. */
-    STORE(&nodes[node].next, 0);
-#endif
     if (node >= NODES) return FULL;
     nodes[node].value = value;
     for (;;) {
