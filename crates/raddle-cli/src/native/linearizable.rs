@@ -276,7 +276,7 @@ fn passed(report: &Report) -> String {
 
 impl Check<'_> {
     fn words(&self, scenario: &Scenario) -> Vec<String> {
-        [&[self.program.clone()], &scenario.words()[..]].concat()
+        std::iter::once(self.program.clone()).chain(scenario.words()).collect()
     }
 
     /// Executes all interleavings of a scenario if they are few, otherwise random ones.

@@ -4,9 +4,15 @@ use super::library::Library;
 use super::plan::Plan;
 use anyhow::{Context, Result, ensure};
 use raddle_cc::enforce_from_environment;
+use raddle_search::is_interrupted;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+
+/// The end of a program is noticed this part of its time late, at most.
+const POLLS: u32 = 100;
+/// The longest pause before the next look.
+const MOMENT: Duration = Duration::from_millis(1);
 
 /// A program that enforces the plan that it reads.
 pub(super) struct Timer<'a> {
@@ -51,7 +57,20 @@ impl<'a> Timer<'a> {
             command.args(&self.arguments).env(raddle_cc::MARKS, &self.marks);
             command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
             let begun = Instant::now();
-            let status = command.status().with_context(|| format!("cannot start {}", program.display()))?;
+            let mut child = command.spawn().with_context(|| format!("cannot start {}", program.display()))?;
+            let status = loop {
+                if let Some(status) = child.try_wait().context("cannot wait for the program")? {
+                    break status;
+                }
+                let spent = begun.elapsed();
+                if spent >= self.library.run_time || is_interrupted() {
+                    // It may have ended just now.
+                    _ = child.kill();
+                    break child.wait().context("cannot wait for the program")?;
+                }
+                // A short program ends within microseconds.
+                std::thread::sleep((spent / POLLS).min(MOMENT));
+            };
             shortest = shortest.min(begun.elapsed());
             ensure!(
                 status.success(),

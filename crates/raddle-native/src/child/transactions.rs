@@ -28,7 +28,7 @@ impl Division {
     /// Returns true if a transaction begins with access number `count` of an operation, at `place`.
     fn begins_before(&self, place: u64, count: u64) -> bool {
         match self.transactions.size {
-            Some(size) => count % size == 0,
+            Some(size) => count.is_multiple_of(size),
             None => self.transactions.before.binary_search(&place).is_ok(),
         }
     }
