@@ -1,6 +1,6 @@
 //! The picture of the numbers of interleavings.
 
-use super::count::{Row, number};
+use super::number::{Row, number};
 use std::fmt::Write;
 
 const WIDTH: f64 = 640.0;

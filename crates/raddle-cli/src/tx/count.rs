@@ -2,6 +2,7 @@
 
 use super::chart;
 use super::library::Library;
+use super::number::{Row, number};
 use crate::args::CountArgs;
 use crate::outcome::Outcome;
 use anyhow::{Context, Result, bail};
@@ -10,27 +11,12 @@ use raddle_model::EXIT_NOTHING_FOUND;
 use raddle_model::native::Transactions;
 use raddle_report::shape;
 use raddle_report::table::{Align, Table};
-use raddle_report::text::{count, kinds, plural};
+use raddle_report::text::{kinds, plural};
 use raddle_search::Deadline;
 use serde::Serialize;
-use std::collections::BTreeMap;
 
 /// The number of runs from whose lengths the number of all interleavings is estimated.
 const SAMPLES: u64 = 50;
-
-/// The number of interleavings for one size.
-#[derive(Serialize)]
-pub(super) struct Row {
-    /// The number of accesses in a transaction; `None` for the whole operation.
-    pub(super) size: Option<u64>,
-    pub(super) schedules: f64,
-    /// True if all of them were executed.
-    pub(super) exact: bool,
-    cut_off: u64,
-    /// The failing runs by kind.
-    failures: BTreeMap<String, u64>,
-    incomplete: u64,
-}
 
 #[derive(Serialize)]
 struct Report {
@@ -91,17 +77,6 @@ fn interleavings(lengths: &[Vec<u64>]) -> f64 {
         (factorial(own.iter().sum()) - own.iter().map(|&steps| factorial(steps)).sum::<f64>()).exp()
     };
     lengths.iter().map(ways).sum::<f64>() / lengths.len().max(1) as f64
-}
-
-/// Returns a number, with `~` if it is an estimate.
-pub(super) fn number(value: f64, exact: bool) -> String {
-    if exact {
-        count(value as u64)
-    } else if value < 1e7 {
-        format!("~{}", count(value.round() as u64))
-    } else {
-        format!("~{value:.1e}")
-    }
 }
 
 fn text(report: &Report, width: usize) -> String {

@@ -4,6 +4,7 @@ mod build;
 mod chart;
 mod count;
 mod library;
+mod number;
 mod plan;
 mod search;
 mod sites;

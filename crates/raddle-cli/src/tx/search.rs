@@ -1,7 +1,7 @@
 //! `raddle tx plan`: the search for a fast plan with few interleavings.
 
-use super::count::number;
 use super::library::Library;
+use super::number::number;
 use super::plan::Plan;
 use super::timer::Timer;
 use crate::args::{PlanArgs, SearchArg};

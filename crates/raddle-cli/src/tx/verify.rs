@@ -68,7 +68,7 @@ fn passed(counted: &Counted, args: &VerifyArgs) -> Result<Outcome> {
         counted.exhausted,
         "not all interleavings were executed: {} passed, of {} (estimate)\nhelp: raise --runs, or begin fewer transactions",
         count(counted.runs),
-        super::count::number(counted.number(), false)
+        super::number::number(counted.number(), false)
     );
     ensure!(
         counted.incomplete == 0,

@@ -32,6 +32,7 @@ pub(crate) mod stack;
 pub(crate) mod streams;
 pub(crate) mod switching;
 pub(crate) mod timer_file;
+pub(crate) mod transaction_steps;
 pub(crate) mod transactions;
 pub(crate) mod trap;
 pub(crate) mod values;

@@ -8,7 +8,8 @@ use crate::child::halt::{Halt, UnseenEnd};
 use crate::child::loss::lose;
 use crate::child::runtime::{Runtime, with};
 use crate::child::{
-    control, inconclusive, pending, pool, resident, results, stack, streams, switching, transactions, weak,
+    control, inconclusive, pending, pool, resident, results, stack, streams, switching, transaction_steps,
+    weak,
 };
 use crate::platform::{real, signals};
 use raddle_engine::{Next, Reply};
@@ -37,7 +38,7 @@ pub(crate) fn step(operation: impl FnOnce(&mut Runtime) -> Operation) -> Reply {
         if !operation.kind.is_memory() {
             runtime.me().readings = 0;
             if runtime.points == Points::Transactional {
-                transactions::synchronize(runtime);
+                transaction_steps::synchronize(runtime);
             }
         }
         runtime.me().place = operation.location;

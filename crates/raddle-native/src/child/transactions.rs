@@ -3,8 +3,6 @@
 //! A program that was compiled for this calls a hook at the beginning and the end of each function. The engine lets nothing
 //! come between the accesses of one transaction.
 
-use crate::child::accesses::Touched;
-use crate::child::runtime::{Runtime, with};
 use raddle_model::native::{Site, Transactions};
 use raddle_model::{Kind, ThreadId};
 use std::collections::BTreeMap;
@@ -80,7 +78,8 @@ impl Progress {
         &mut self.threads[thread.index()]
     }
 
-    fn enter(&mut self, thread: ThreadId, function: u64) {
+    /// Records that a thread calls a function.
+    pub(super) fn enter(&mut self, thread: ThreadId, function: u64) {
         if self.division.transactions.operations.binary_search(&function).is_err() {
             return;
         }
@@ -91,7 +90,8 @@ impl Progress {
         current.depth += 1;
     }
 
-    fn leave(&mut self, thread: ThreadId, function: u64) {
+    /// Records that a function returns.
+    pub(super) fn leave(&mut self, thread: ThreadId, function: u64) {
         if self.division.transactions.operations.binary_search(&function).is_ok() {
             let current = self.of(thread);
             current.depth = current.depth.saturating_sub(1);
@@ -99,7 +99,7 @@ impl Progress {
     }
 
     /// Records an access. Returns true if it continues a transaction.
-    fn access(&mut self, thread: ThreadId, kind: Kind, place: u64, shared: bool) -> bool {
+    pub(super) fn access(&mut self, thread: ThreadId, kind: Kind, place: u64, shared: bool) -> bool {
         let division = self.division;
         let current = self.of(thread);
         if current.depth == 0 {
@@ -122,7 +122,7 @@ impl Progress {
     }
 
     /// Records a step that is no access. Returns true if it continues a transaction.
-    fn synchronize(&mut self, thread: ThreadId) -> bool {
+    pub(super) fn synchronize(&mut self, thread: ThreadId) -> bool {
         let current = self.of(thread);
         current.depth > 0 && !std::mem::take(&mut current.fresh)
     }
@@ -139,53 +139,4 @@ impl Progress {
         };
         self.sites.iter().map(site).collect()
     }
-}
-
-/// Returns the objects that make an access a scheduling point, and prepares the engine for it.
-#[inline(never)] // Keeps the path of other runs short.
-pub(crate) fn points(
-    runtime: &mut Runtime,
-    kind: Kind,
-    (address, size): (usize, usize),
-    place: usize,
-) -> Touched {
-    let Runtime { accesses, modules, current, transactions, engine, .. } = runtime;
-    let touched = accesses.shared(*current, address as u64, size, |address| modules.is_constant(address));
-    let shared = touched.first.is_some();
-    let continues = transactions
-        .as_mut()
-        .is_some_and(|transactions| transactions.access(*current, kind, place as u64, shared));
-    if shared && continues {
-        engine.join_next(*current);
-    }
-    touched
-}
-
-/// Prepares the engine for a step that is no access to memory.
-#[inline(never)] // Keeps the path of other runs short.
-pub(crate) fn synchronize(runtime: &mut Runtime) {
-    let current = runtime.current;
-    if runtime.transactions.as_mut().is_some_and(|transactions| transactions.synchronize(current)) {
-        runtime.engine.join_next(current);
-    }
-}
-
-/// Records that the current thread calls a function.
-pub(crate) fn enter_function(function: usize) {
-    with(|runtime| {
-        let current = runtime.current;
-        if let Some(transactions) = &mut runtime.transactions {
-            transactions.enter(current, function as u64);
-        }
-    });
-}
-
-/// Records that a function returns.
-pub(crate) fn leave_function(function: usize) {
-    with(|runtime| {
-        let current = runtime.current;
-        if let Some(transactions) = &mut runtime.transactions {
-            transactions.leave(current, function as u64);
-        }
-    });
 }

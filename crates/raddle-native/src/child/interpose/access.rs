@@ -10,7 +10,7 @@ use crate::child::control::enter;
 use crate::child::objects::Class;
 use crate::child::runtime::{self, Runtime, with};
 use crate::child::scheduling::step;
-use crate::child::{heap_checks, transactions, values, weak};
+use crate::child::{heap_checks, transaction_steps, values, weak};
 use raddle_model::native::Points;
 use raddle_model::{Access, Kind, MemoryOrder, Operation};
 use std::ffi::{c_int, c_void};
@@ -101,7 +101,7 @@ fn points(runtime: &mut Runtime, accessed: &Accessed) -> Touched {
             accesses.shared(*current, address as u64, size, |address| modules.is_constant(address))
         }
         Points::Transactional => {
-            transactions::points(runtime, accessed.kind, (address, size), accessed.place)
+            transaction_steps::points(runtime, accessed.kind, (address, size), accessed.place)
         }
     }
 }
@@ -336,12 +336,12 @@ unsafe extern "C" fn begin(_: usize) {
 
 /// A function of the program begins.
 unsafe extern "C" fn enter_function(function: *const c_void, _: *const c_void, _: usize) {
-    enter(|| transactions::enter_function(function as usize));
+    enter(|| transaction_steps::enter_function(function as usize));
 }
 
 /// A function of the program returns.
 unsafe extern "C" fn leave_function(function: *const c_void, _: *const c_void, _: usize) {
-    enter(|| transactions::leave_function(function as usize));
+    enter(|| transaction_steps::leave_function(function as usize));
 }
 
 /// A hook without effect in a sequentially consistent run.
