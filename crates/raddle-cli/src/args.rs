@@ -10,6 +10,7 @@ mod lab;
 mod memory;
 mod merge;
 mod native;
+mod network;
 mod report;
 mod search;
 mod setup;

@@ -3,12 +3,15 @@
 use crate::Engine;
 use crate::objects::Resource;
 use crate::threads::{Status, Thread, Wake};
-use raddle_model::{BlockReason, Blocked, Failure, ObjectId, ThreadId, Verdict, Waits};
+use raddle_model::{BlockReason, Blocked, Failure, Kind, ObjectId, ThreadId, Verdict, Waits};
 
 impl Engine {
     /// Returns the verdict on a run in which threads are left and none can continue.
     pub(crate) fn deadlock(&self) -> Verdict {
-        let waiting = self.threads.iter().filter(|(_, thread)| thread.status != Status::Done);
+        // A connection with nothing in flight waits for nobody.
+        let counts =
+            |thread: &Thread| thread.status != Status::Done && thread.operation.kind != Kind::Deliver;
+        let waiting = self.threads.iter().filter(|(_, thread)| counts(thread));
         let blocked: Vec<Blocked> = waiting.map(|(id, thread)| self.blocked(id, thread)).collect();
         let cycle = cycle(&blocked);
         Verdict::Failed { failure: Failure::Deadlock { blocked, cycle } }

@@ -3,6 +3,7 @@
 use crate::explain::Explanation;
 use crate::orders::{Repair, old_read};
 use crate::swap::Pair;
+use raddle_model::native::ALL_FILES;
 use raddle_model::{
     Blocked, CALLED, Failure, FrontEnd, MemoryOrder, NO_LOCATION, ObjectId, TraceFile, TraceStep,
     brief_object, frames, is_address, user_frame,
@@ -19,8 +20,14 @@ pub fn sentence(run: &TraceFile, found: &Explanation, pair: Pair) -> String {
 /// Returns what [`sentence`] does, without the word before the name of the thread.
 pub(crate) fn order(run: &TraceFile, found: &Explanation, pair: Pair) -> String {
     let [first, second] = [pair.first, pair.second].map(|step| &found.steps[step]);
-    let common: Vec<ObjectId> =
+    let mut common: Vec<ObjectId> =
         objects(first).filter(|object| objects(second).any(|other| other == *object)).collect();
+    // What waits for one of many files touches all of them; a file itself says more.
+    let is_all = |object: &ObjectId| run.objects.get(object.index()).is_some_and(|name| name == ALL_FILES);
+    if common.len() > 1 {
+        common.retain(|object| !is_all(object));
+    }
+    let by_all = common.iter().all(is_all);
     let changes = [pair.first, pair.second].map(|step| change(run, step, &common));
     let common_name = match &changes {
         // A variable may be a part of the object; then it is named only if both touched the same.
@@ -41,12 +48,16 @@ pub(crate) fn order(run: &TraceFile, found: &Explanation, pair: Pair) -> String 
     }
     let named = |step: &TraceStep| {
         // The order matters for the objects that both touch.
-        let touched = objects(step).filter(|object| common.is_empty() || common.contains(object));
-        let names: Vec<String> = touched.map(|object| format!("`{}`", object_name(run, object))).collect();
-        names.join(" and ")
+        let mut touched: Vec<ObjectId> =
+            objects(step).filter(|object| by_all || common.contains(object)).collect();
+        if touched.len() > 1 {
+            touched.retain(|object| !is_all(object));
+        }
+        let names = touched.into_iter().map(|object| format!("`{}`", object_name(run, object)));
+        names.collect::<Vec<_>>().join(" and ")
     };
     let again = match &common[..] {
-        [] => named(second),
+        _ if by_all => named(second),
         [_] => "it".to_owned(),
         _ => "them".to_owned(),
     };

@@ -56,6 +56,17 @@ pub(crate) fn answer(kind: Kind, arity: u32, value: u32) -> String {
     if kind == Kind::Choose {
         return value.to_string();
     }
+    if kind == Kind::Deliver {
+        // Native programs deliver requests in one way or two, and what follows in three ways or four.
+        let way = match (arity, value) {
+            (_, 0) => "all",
+            (2, _) => "refused",
+            (_, 1) => "the first byte",
+            (_, 2) => "all but the last byte",
+            _ => "a reset instead",
+        };
+        return way.to_owned();
+    }
     let among = if kind.info().notifies == Notifies::One { "waiter" } else { "choice" };
     format!("{among} {} of {arity}", value + 1)
 }

@@ -2,6 +2,7 @@
 
 use super::memory::MemoryArgs;
 use super::native::IsolationArg;
+use super::network::NetworkArgs;
 use super::search::SearchArgs;
 use super::values::duration;
 use clap::{Args, Subcommand, ValueEnum};
@@ -157,6 +158,8 @@ pub(crate) struct CargoTestArgs {
     pub(crate) search: SearchArgs,
     #[command(flatten)]
     pub(crate) memory: MemoryArgs,
+    #[command(flatten)]
+    pub(crate) network: NetworkArgs,
     /// Isolation of runs from each other; the runs are the same
     #[arg(long, value_enum, default_value_t = IsolationArg::Reset)]
     pub(crate) isolation: IsolationArg,
@@ -209,6 +212,8 @@ pub(crate) struct CargoRunArgs {
     pub(crate) search: SearchArgs,
     #[command(flatten)]
     pub(crate) memory: MemoryArgs,
+    #[command(flatten)]
+    pub(crate) network: NetworkArgs,
     /// Isolation of runs from each other; the runs are the same
     #[arg(long, value_enum, default_value_t = IsolationArg::Reset)]
     pub(crate) isolation: IsolationArg,

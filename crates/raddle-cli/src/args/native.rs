@@ -2,6 +2,7 @@
 
 use super::coverage::StoreArgs;
 use super::memory::MemoryArgs;
+use super::network::NetworkArgs;
 use super::search::SearchArgs;
 use super::values::duration;
 use clap::{Args, ValueEnum};
@@ -31,6 +32,8 @@ pub(crate) struct NativeArgs {
     pub(crate) search: SearchArgs,
     #[command(flatten)]
     pub(crate) memory: MemoryArgs,
+    #[command(flatten)]
+    pub(crate) network: NetworkArgs,
     /// Run the program without control, for comparison
     #[arg(long, value_enum, value_name = "HOW", conflicts_with = "shard")]
     pub(crate) baseline: Option<BaselineArg>,

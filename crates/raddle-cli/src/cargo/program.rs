@@ -55,6 +55,7 @@ fn native_args(args: &CargoRunArgs, path: String) -> Result<NativeArgs> {
     Ok(NativeArgs {
         search: args.search.clone(),
         memory: args.memory.clone(),
+        network: args.network.clone(),
         baseline: None,
         points: PointsArg::Shared,
         // Orderings of a standard library without hooks would be missing.

@@ -331,6 +331,7 @@ impl Session<'_> {
             step_limit: budget.step_limit,
             memory: self.memory,
             races: self.args.fail_on_race,
+            network: self.args.network.settings(),
             ..self.args.search.settings()
         };
         Setup {

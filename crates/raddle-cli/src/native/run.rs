@@ -198,7 +198,12 @@ fn setup(args: &NativeArgs, lanes: &Lanes, program: &Path) -> Result<Setup> {
          help: `cargo raddle run --memory weak` and `cargo raddle test --memory weak` build the standard library with hooks",
         program.display()
     );
-    let settings = Settings { races: args.races == RacesArg::Fail, memory, ..args.search.settings() };
+    let settings = Settings {
+        races: args.races == RacesArg::Fail,
+        memory,
+        network: args.network.settings(),
+        ..args.search.settings()
+    };
     Ok(Setup {
         points: match args.points {
             PointsArg::All => Points::All,

@@ -473,8 +473,13 @@ fn a_hanging_run_is_abandoned() {
     );
     refused(
         &folder,
-        &words("accept"),
+        &["run", "--network", "real", "--run-time", "1s", "--", "./hangs", "accept"],
         &["thread T1", "at work at hangs.c:24", "until file descriptor 5 is ready", "raise --run-time"],
+    );
+    refused(
+        &folder,
+        &words("accept"),
+        &["threads wait for connections to a socket to which the run has not connected", "--network real"],
     );
 }
 

@@ -136,3 +136,15 @@ fn weak_memory_needs_a_standard_library_with_hooks() {
     let parts = ["its standard library has no hooks", "help: `cargo raddle run --memory weak`"];
     refused(&folder, &["run", "--memory", "weak", "./lost_update"], &parts);
 }
+
+/// The sockets of std are simulated, so messages of different connections may overtake each other.
+#[test]
+fn messages_of_two_connections_overtake_each_other() {
+    let (folder, _) = compile("sockets", &[]);
+    let report = run(&folder, &["--fail-on-exit", "--", "./sockets"]);
+    assert_eq!(report["kind"], "exit", "{report}");
+    replays(&folder, &report, 1);
+    let file = report["failure_file"].as_str().expect("the run was recorded");
+    let printed = text(&folder, &["replay", "--full", file]);
+    assert!(printed.contains("net 2 to server") && printed.contains("deliver connection 2"), "{printed}");
+}

@@ -183,6 +183,7 @@ pages! {
     erlang: "docs/guide/erlang.md",
     existing_tests: "docs/guide/existing-tests.md",
     first_c_program: "docs/guide/first-c-program.md",
+    network: "docs/guide/network.md",
     first_rust_test: "docs/guide/first-rust-test.md",
     linearizability: "docs/guide/linearizability.md",
     lock_free: "docs/guide/lock-free.md",

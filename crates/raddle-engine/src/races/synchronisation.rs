@@ -176,7 +176,8 @@ impl Engine {
             Kind::Local | Kind::Read | Kind::Write | Kind::ReadModifyWrite => {}
             Kind::Signal | Kind::Broadcast | Kind::Spawn | Kind::Fence => {}
             Kind::Yield | Kind::Sleep | Kind::Choose | Kind::Destroy | Kind::Exit => {}
-            Kind::Start | Kind::ParkBegin | Kind::Call | Kind::Return => {}
+            // The operations that write and read the connection order the threads.
+            Kind::Start | Kind::ParkBegin | Kind::Call | Kind::Return | Kind::Deliver => {}
         }
     }
 

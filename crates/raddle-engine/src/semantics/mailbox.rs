@@ -1,10 +1,11 @@
 //! Mailboxes, from which the owner may take a message out of the middle. The engine only knows whether
 //! something has come since the owner last looked; the owner looks, and waits again if no message matches.
 
-use super::Effect;
+use super::{Effect, first};
 use crate::engine::{Engine, Reply};
 use crate::objects::Resource;
-use raddle_model::{ObjectId, Operation};
+use crate::strategy::Strategy;
+use raddle_model::{ObjectId, Operation, ThreadId};
 
 impl Engine {
     /// Records that something has come to the mailbox `object`, as part of the latest step. A
@@ -23,6 +24,18 @@ impl Engine {
         if let Resource::Mailbox { news } = &mut self.objects.get_mut(object).resource {
             *news = false;
         }
+    }
+
+    /// Takes what is in flight on a connection, whose object is a mailbox.
+    pub(crate) fn deliver(
+        &mut self,
+        thread: ThreadId,
+        operation: &Operation,
+        strategy: &mut dyn Strategy,
+    ) -> Effect {
+        self.note_seen(first(operation));
+        let arity = u32::try_from(operation.argument).unwrap_or(1);
+        Effect::Goes(Reply::Number(self.ask(thread, arity, strategy)))
     }
 
     pub(crate) fn look_into_mailbox(&mut self, object: ObjectId, operation: &Operation) -> Effect {

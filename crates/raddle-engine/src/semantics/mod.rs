@@ -53,6 +53,7 @@ impl Engine {
             Kind::SendEnd => self.can_end_send(operation),
             Kind::Receive => self.can_receive(first(operation)) || self.may_time_out(thread),
             Kind::Park => self.can_park(first(operation)) || self.may_time_out(thread),
+            Kind::Deliver => self.can_receive(first(operation)),
             Kind::Exit => self.may_exit(thread),
             Kind::Local | Kind::Read | Kind::Write | Kind::ReadModifyWrite => true,
             Kind::TryLock | Kind::Unlock | Kind::ConditionWait | Kind::Signal | Kind::Broadcast => true,
@@ -105,6 +106,7 @@ impl Engine {
             Kind::SendEnd => self.send_end(thread, operation),
             Kind::ReceiveBegin => self.receive_begin(thread, operation),
             Kind::Receive | Kind::TryReceive => self.receive(thread, operation),
+            Kind::Deliver => self.deliver(thread, operation, strategy),
             Kind::Close => self.close(thread, operation),
             Kind::Spawn => {
                 let parent = self.threads.get_mut(thread);

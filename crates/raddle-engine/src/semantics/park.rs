@@ -43,14 +43,16 @@ impl Engine {
         self.outside = expected;
     }
 
-    /// Makes the token `object` available without a step: something has come from outside the program, or
-    /// from the running thread without an operation. Must be called again at the same point when the run is
+    /// Makes the token `object` available, or notes news for the mailbox `object`, without a step: something has
+    /// come from outside the program, or from the running thread without an operation. Must be called again at the same point when the run is
     /// enacted.
     pub fn give_token(&mut self, object: ObjectId) {
         self.burst = 0;
-        if let Resource::Token { available } = &mut self.objects.get_mut(object).resource {
-            *available = true;
-            self.refresh(object);
+        match &mut self.objects.get_mut(object).resource {
+            Resource::Token { available } => *available = true,
+            Resource::Mailbox { news } => *news = true,
+            _ => return,
         }
+        self.refresh(object);
     }
 }

@@ -171,3 +171,29 @@ fn a_concluded_run_has_passed_even_with_waiting_threads() {
     assert_eq!(next(&mut engine), Next::Done);
     assert_eq!(engine.summary().verdict, &Verdict::Passed);
 }
+
+#[test]
+fn a_delivery_waits_until_something_is_in_flight_and_asks_how() {
+    let (mut engine, main, connection) = one_thread();
+    let delivery = engine.add_child(main);
+    engine.set_background(delivery);
+    let deliver =
+        |ways| Operation::new(Kind::Deliver, LocationId(0)).on(connection, Access::Write).with_argument(ways);
+    engine.announce(main, Operation::new(Kind::Local, LocationId(0)));
+    assert_eq!(next(&mut engine), Next::Resume { thread: delivery, reply: Reply::Go });
+    engine.announce(delivery, deliver(3));
+    assert_eq!(next(&mut engine), Next::Resume { thread: main, reply: Reply::Go });
+    // Something is sent while `main` runs; it waits for what is delivered.
+    engine.give_token(connection);
+    let token = engine.add_object(Name(2), Resource::token());
+    engine.announce(main, Operation::new(Kind::Park, LocationId(0)).on(token, Access::Write));
+    assert_eq!(next(&mut engine), Next::Resume { thread: delivery, reply: Reply::Number(0) });
+    engine.announce(delivery, deliver(1));
+    // Nothing is in flight any more, so nothing can wake `main`. The delivery is no part of the deadlock.
+    assert_eq!(next(&mut engine), Next::Done);
+    let Verdict::Failed { failure: Failure::Deadlock { blocked, .. } } = engine.summary().verdict else {
+        panic!("{:?}", engine.summary().verdict);
+    };
+    assert_eq!(blocked.iter().map(|entry| entry.thread).collect::<Vec<_>>(), [main]);
+    assert_eq!(engine.summary().trace.picks.len(), 1, "a delivery with one way asks nothing");
+}

@@ -14,7 +14,7 @@ mod values;
 pub use details::{Details, Reason, Stack};
 pub use front_end::{FrontEnd, UnknownFrontEnd};
 
-use crate::{LocationId, MemoryModel, Name, Operation, Pick, Values, Verdict};
+use crate::{LocationId, MemoryModel, Name, Network, Operation, Pick, Values, Verdict};
 use serde::{Deserialize, Serialize};
 
 /// The version that this crate writes. It also reads version 1.
@@ -181,6 +181,9 @@ pub struct Settings {
     /// Which values a read of an atomic could return.
     #[serde(default, skip_serializing_if = "is_sc")]
     pub memory: MemoryModel,
+    /// The network.
+    #[serde(default, skip_serializing_if = "Network::is_default")]
+    pub network: Network,
 }
 
 fn is_sc(memory: &MemoryModel) -> bool {
@@ -197,6 +200,7 @@ impl Default for Settings {
             exit_last: false,
             step_limit_fails: false,
             memory: MemoryModel::Sc,
+            network: Network::default(),
         }
     }
 }

@@ -28,6 +28,7 @@ pub(super) fn sample() -> TraceFile {
             exit_last: false,
             step_limit_fails: false,
             memory: crate::MemoryModel::Sc,
+            network: crate::Network::default(),
         },
         strategy: "pos".into(),
         seed: 1,

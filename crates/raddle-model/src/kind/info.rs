@@ -381,6 +381,7 @@ impl Kind {
                 .unordered(),
             Kind::Call => marker("call", "called"),
             Kind::Return => marker("return", "returned"),
+            Kind::Deliver => row("deliver", "delivered").waits(Before(Reason::Mailbox)),
             // The lock is acquired here, or by the `ReadLock` that follows.
             Kind::ReadLockAgain => {
                 lock("lock again for reading", "read-locked again", Tries(Shared), Progress::LockIfAcquired)

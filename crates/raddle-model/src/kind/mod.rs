@@ -132,6 +132,9 @@ pub enum Kind {
     Call,
     /// Ends a call of an operation of a structure under test.
     Return,
+    /// Moves what is in flight on a connection to its receiver; waits until something is. Asks the strategy for a number
+    /// below `argument`: how it is moved.
+    Deliver,
 }
 }
 
@@ -248,7 +251,7 @@ mod tests {
              condition-wait condition-reacquire signal broadcast semaphore-wait semaphore-try-wait semaphore-post \
              barrier once-begin once-end spawn join yield sleep choose fence destroy exit try-read-lock \
              try-write-lock once-try send try-send send-end receive-begin receive try-receive close park unpark \
-             downgrade once-wait start park-begin read-lock-again call return"
+             downgrade once-wait start park-begin read-lock-again call return deliver"
         );
     }
 

@@ -26,6 +26,21 @@ pub(crate) struct Action {
     pub(crate) location: LocationId,
 }
 
+/// The memory of an object. Plain data, so that it can be handed to another process.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct MemoryNote {
+    /// The number of the place where its block was allocated; of memory on a stack, an address in the function.
+    pub(crate) place: u64,
+    /// Bytes from the beginning of the block, or from the canonical frame address of the function.
+    pub(crate) offset: i64,
+    /// The bytes of the block.
+    pub(crate) size: u64,
+    pub(crate) object: u32,
+    /// 1 for memory on the heap, 0 for a stack.
+    pub(crate) is_heap: u32,
+}
+
 #[derive(Clone, Copy)]
 pub(crate) struct Block {
     pub(crate) address: usize,

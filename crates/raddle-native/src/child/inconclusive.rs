@@ -8,7 +8,9 @@ use raddle_model::{Failure, Verdict};
 pub(crate) fn reason(runtime: &mut Runtime) -> Option<&'static str> {
     match runtime.engine.summary().verdict {
         Verdict::Failed { failure: Failure::Deadlock { .. } | Failure::StepLimit { .. } }
-        | Verdict::Inconclusive { .. } => cancellation(runtime).or_else(|| shared_memory(runtime)),
+        | Verdict::Inconclusive { .. } => {
+            cancellation(runtime).or_else(|| shared_memory(runtime)).or_else(|| connections(runtime))
+        }
         _ => None,
     }
 }
@@ -39,6 +41,24 @@ fn shared_memory(runtime: &Runtime) -> Option<&'static str> {
     maps.lines().any(|line| is_shared(line) == Some(true)).then_some(
         "threads wait for a lock, semaphore or futex in shared memory, which another process of the program may \
          release; raddle does not control other processes",
+    )
+}
+
+/// Returns the reason why a deadlock may be spurious: a thread waits for connections, and none came from the run.
+fn connections(runtime: &mut Runtime) -> Option<&'static str> {
+    if !matches!(runtime.engine.summary().verdict, Verdict::Failed { failure: Failure::Deadlock { .. } }) {
+        return None;
+    }
+    let unreached: Vec<i32> = runtime.network.unreached().collect();
+    let outside = &mut runtime.outside;
+    let awaited: Vec<i32> = outside.waiters.iter().flat_map(|waiter| waiter.awaited.files()).collect();
+    let awaits = |file: i32| {
+        unreached.contains(&file) || unreached.iter().any(|&listener| outside.has_member(file, listener))
+    };
+    awaited.into_iter().any(awaits).then_some(
+        "threads wait for connections to a socket to which the run has not connected; programs outside of the run cannot \
+         connect to simulated sockets\n\
+         help: connect from the program itself, as its tests do, or let others connect with --network real",
     )
 }
 

@@ -32,6 +32,8 @@ pub(crate) enum Class {
     Order,
     /// A mutex that is not one of pthreads.
     SpinLock,
+    /// A direction of a simulated connection; see [`crate::child::network`]. The value identifies it.
+    Wire,
 }
 
 impl Class {
@@ -71,6 +73,7 @@ impl ObjectRecord {
             Class::Once => Resource::once(),
             Class::Thread => return engine.thread_object(ThreadId(self.value as u32)),
             Class::Token => Resource::token(),
+            Class::Wire => Resource::mailbox(),
         };
         engine.add_object(self.name, resource)
     }

@@ -48,6 +48,14 @@ impl Awaited {
         }
     }
 
+    /// Returns the files that it concerns.
+    pub(crate) fn files(&self) -> Vec<c_int> {
+        match self {
+            Awaited::Files(files) => files.iter().map(|file| file.fd).collect(),
+            _ => Vec::new(),
+        }
+    }
+
     /// Returns true if the condition holds; `held` are the streams that threads are inside of. Changes
     /// nothing.
     pub(crate) fn is_there(&self, held: &[(usize, ThreadId)]) -> bool {
@@ -137,6 +145,10 @@ pub(crate) enum What {
     /// The lock of a stdio stream.
     Stream,
     Timer,
+    /// A simulated socket.
+    Socket,
+    /// The addresses of simulated sockets.
+    Network,
 }
 
 /// Returns the report's name of a file whose object has this value.
@@ -153,6 +165,10 @@ pub(crate) fn text(value: u64) -> String {
         format!("epoll {number}")
     } else if named(What::Timer) {
         format!("timer {number}")
+    } else if named(What::Socket) {
+        format!("socket {number}")
+    } else if named(What::Network) {
+        "network".to_owned()
     } else if named(What::Stream) {
         format!("lock of stream {number}")
     } else if named(What::Sockets) {
@@ -282,6 +298,12 @@ impl Outside {
             // It is always ready.
             None => true,
         }
+    }
+
+    /// Returns true if a file was added to a set.
+    pub(crate) fn has_member(&mut self, set: c_int, file: c_int) -> bool {
+        let Some(Known { number, .. }) = self.find(set) else { return false };
+        self.sets.iter().any(|(known, files)| *known == number && files.contains(&file))
     }
 
     /// Returns the number of a timer file.

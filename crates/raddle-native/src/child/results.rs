@@ -3,10 +3,12 @@
 //! The processes of the server and of the run are the same program at the same addresses, so plain data is
 //! copied unchanged.
 
+use crate::child::heap::MemoryNote;
 use crate::child::known::Unit;
+use crate::child::network::wire::Birth;
 use crate::child::objects::ObjectRecord;
 use crate::child::outside::Wake;
-use crate::child::runtime::{MemoryNote, Runtime};
+use crate::child::runtime::Runtime;
 use crate::child::shared_memory::{self, COMPLETE, Cursor, LOST, REFUSED, write_loss};
 use crate::child::values::Noted;
 use raddle_model::native::Site;
@@ -45,6 +47,7 @@ pub(crate) struct RunData {
     pub(crate) unwritten: Vec<u32>,
     pub(crate) interrupts: Vec<(u32, ThreadId)>,
     pub(crate) wakes: Vec<Wake>,
+    pub(crate) births: Vec<Birth>,
     /// The values that steps read and wrote; empty if not requested.
     pub(crate) values: Vec<Noted>,
     /// The values of steps before this one were dropped.
@@ -109,6 +112,7 @@ pub(crate) fn write(runtime: &mut Runtime) {
         && cursor.put(&runtime.unwritten)
         && cursor.put(&runtime.interrupts)
         && cursor.put(&runtime.outside.wakes)
+        && cursor.put(&runtime.births)
         && cursor.put(runtime.values.as_ref().map_or(&[], |values| &values.noted[..]))
         && cursor.put(&shared)
         && cursor.put(&runtime.memory)
@@ -156,6 +160,7 @@ pub(crate) fn read_parts(cursor: &mut Cursor) -> Option<Box<RunData>> {
     let (pending, ended, unwritten) = (cursor.get(), cursor.get(), cursor.get());
     let interrupts = cursor.get();
     let wakes = cursor.get();
+    let births = cursor.get();
     let values = cursor.get();
     let shared = cursor.get();
     let memory = cursor.get();
@@ -191,6 +196,7 @@ pub(crate) fn read_parts(cursor: &mut Cursor) -> Option<Box<RunData>> {
         unwritten,
         interrupts,
         wakes,
+        births,
         values,
         values_from: values_from as u32,
         memory,

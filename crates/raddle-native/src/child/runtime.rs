@@ -5,7 +5,8 @@ use crate::child::accesses::Accesses;
 use crate::child::atomics::Atomics;
 use crate::child::fiber::Fiber;
 use crate::child::halt::Halt;
-use crate::child::heap::{Action, Heap};
+use crate::child::heap::{Action, Heap, MemoryNote};
+use crate::child::network::{Network, wire::Birth};
 use crate::child::objects::{Class, ObjectRecord, Objects, Robust};
 use crate::child::outside::Outside;
 use crate::child::pool;
@@ -48,7 +49,7 @@ pub(crate) struct Thread {
     /// The object it parks on while it waits on a futex, once it has done so.
     pub(crate) token: Option<ObjectId>,
     /// The location of its latest operation.
-    pub(super) place: LocationId,
+    pub(crate) place: LocationId,
     /// It was cancelled.
     pub(crate) cancelled: bool,
     /// It has asynchronous cancellation.
@@ -61,6 +62,8 @@ pub(crate) struct Thread {
     pub(crate) name: Option<CString>,
     pub(crate) stack: Extent,
     pub(crate) signals: Signals,
+    /// The wire of the simulated network whose deliveries it stands for. Such a thread has no fiber, and counts as ended.
+    pub(crate) wire: Option<usize>,
 }
 
 /// The run of this process.
@@ -99,6 +102,9 @@ pub(crate) struct Runtime {
     /// The waiters of futexes, in order of arrival: address, bits, thread.
     pub(crate) sleepers: Vec<(u64, u32, ThreadId)>,
     pub(crate) outside: Outside,
+    pub(crate) network: Network,
+    /// The threads that stand for deliveries.
+    pub(crate) births: Vec<Birth>,
     /// The timers of the program that send signals.
     pub(crate) alarms: Vec<Alarm>,
     /// The signals that the carrier blocks: those of the running thread, except inside a handler.
@@ -129,21 +135,6 @@ pub(crate) struct Runtime {
     pub(crate) transactions: Option<Box<Progress>>,
 }
 
-/// The memory of an object. Plain data, so that it can be handed to another process.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub(crate) struct MemoryNote {
-    /// The number of the place where its block was allocated; of memory on a stack, an address in the function.
-    pub(crate) place: u64,
-    /// Bytes from the beginning of the block, or from the canonical frame address of the function.
-    pub(crate) offset: i64,
-    /// The bytes of the block.
-    pub(crate) size: u64,
-    pub(crate) object: u32,
-    /// 1 for memory on the heap, 0 for a stack.
-    pub(crate) is_heap: u32,
-}
-
 /// Aligned to its size, so that it never spans two pages, both of which every run would have to copy.
 #[repr(align(4096))]
 struct Slot(UnsafeCell<Option<Runtime>>);
@@ -167,7 +158,8 @@ pub(crate) fn take() -> Option<Box<dyn Strategy>> {
     let _access = Exclusive::begin();
     // SAFETY: only the carrier comes here, and nothing uses the run any more.
     let runtime = unsafe { (*RUNTIME.0.get()).take() }?;
-    for (index, thread) in runtime.threads.iter().enumerate() {
+    let threads = runtime.threads.iter().filter(|thread| thread.wire.is_none());
+    for (index, thread) in threads.enumerate() {
         // SAFETY: nothing switches to the fibers any more. `Runtime::new` has allocated that of the main thread, and the
         // others are those of tasks.
         unsafe { if index == 0 { drop(Box::from_raw(thread.fiber)) } else { pool::free(thread.fiber) } }
@@ -247,6 +239,8 @@ impl Runtime {
             heap: Heap::default(),
             sleepers: Vec::new(),
             outside: Outside::default(),
+            network: Network::default(),
+            births: Vec::new(),
             alarms: Vec::new(),
             kernel_mask: mask_signals(libc::SIG_BLOCK, 0),
             timers: Vec::new(),
@@ -292,6 +286,7 @@ impl Runtime {
             signals: Signals::new(
                 self.threads.get(self.current.index()).map_or(self.kernel_mask, |me| me.signals.mask),
             ),
+            wire: None,
         });
     }
 
@@ -308,7 +303,8 @@ impl Runtime {
 
     /// Ends the OS threads of all threads, after the run.
     pub(crate) fn abandon_os_threads(&self) {
-        for (index, thread) in self.threads.iter().enumerate().skip(1) {
+        let threads = self.threads.iter().enumerate().filter(|(_, thread)| thread.wire.is_none());
+        for (index, thread) in threads.skip(1) {
             // SAFETY: fibers are never freed during a run.
             let fiber = unsafe { &*thread.fiber };
             let is_parked = !thread.ended || self.leaving == Some(ThreadId(index as u32));
@@ -404,7 +400,7 @@ impl Runtime {
 
     /// Takes note of where the memory of a new object comes from.
     fn note_memory(&mut self, address: u64, class: Class) {
-        if matches!(class, Class::Thread | Class::Token | Class::Descriptor) {
+        if matches!(class, Class::Thread | Class::Token | Class::Descriptor | Class::Wire) {
             return;
         }
         let object = self.objects.made.len() as u32;

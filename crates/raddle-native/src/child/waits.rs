@@ -85,7 +85,11 @@ impl Runtime {
             if self.wake_all(interrupted, eager) {
                 return;
             }
-            let mut files = Vec::new();
+            // Other processes may have sockets of this one.
+            if self.outside.shared_files && self.look_at_wires() {
+                return;
+            }
+            let mut files = self.network.quiet_files();
             let mut slice = u64::MAX;
             let mut any = false;
             for waiter in self.outside.waiters.iter().filter(|waiter| self.outside.is_outside(waiter)) {
@@ -148,7 +152,14 @@ impl Runtime {
     pub(crate) fn next(&mut self) -> Next {
         loop {
             match self.engine.next(&mut *self.strategy) {
-                Next::Idle { spinning, until } => self.await_outside(spinning, until),
+                Next::Idle { spinning, until } => {
+                    if !self.look_at_wires() {
+                        self.await_outside(spinning, until);
+                    }
+                }
+                Next::Resume { thread, reply } if self.threads[thread.index()].wire.is_some() => {
+                    self.act_for(thread, reply);
+                }
                 next => return next,
             }
         }

@@ -102,6 +102,8 @@ pub(crate) enum Effect {
     Creates,
     /// Creates two files, whose numbers are written to this argument.
     CreatesTwo(usize),
+    /// Duplicates a file.
+    Copies,
     Closes,
     Maps,
     /// Changes memory that the run has mapped.
@@ -197,7 +199,11 @@ pub(crate) fn effect(number: i64, arguments: &[usize; 6]) -> Effect {
             Effect::OutputFlags
         }
         libc::SYS_fcntl if second as c_int == libc::F_SETFL && first > 2 => Effect::OnFile,
+        libc::SYS_fcntl if matches!(second as c_int, libc::F_DUPFD | libc::F_DUPFD_CLOEXEC) => Effect::Copies,
         libc::SYS_ioctl if second as libc::c_ulong == libc::TCGETS => Effect::None,
+        libc::SYS_ioctl if matches!(second as libc::c_ulong, libc::FIONBIO | libc::FIONREAD) => {
+            Effect::OnFile
+        }
         libc::SYS_open if only_reads(second) => Effect::Opens,
         libc::SYS_openat if only_reads(third) => Effect::Opens,
         libc::SYS_eventfd2 | libc::SYS_epoll_create1 | libc::SYS_timerfd_create => Effect::Creates,
@@ -233,7 +239,7 @@ pub(crate) fn is_contained(effect: Effect, arguments: &[usize; 6], may_wait: boo
         Effect::None | Effect::Output | Effect::OutputFlags | Effect::Mask | Effect::SetsAction => true,
         Effect::Opens | Effect::Creates | Effect::CreatesTwo(_) | Effect::Break => true,
         Effect::OnFile => file(effects).map_or(first <= 2, |file| may_wait || file.is_regular),
-        Effect::Closes => file(effects).is_some(),
+        Effect::Closes | Effect::Copies => file(effects).is_some(),
         Effect::Maps => fourth as c_int & libc::MAP_FIXED == 0 || effects.has_mapped(first, second),
         Effect::OnMapping | Effect::Moves => effects.has_mapped(first, second),
         Effect::Trace => false,
@@ -276,7 +282,7 @@ pub(crate) fn note(number: i64, arguments: &[usize; 6], result: isize, is_regula
         Effect::Opens if is_regular(result) => effects.files.push(File { number: result, is_regular: true }),
         // Reading a pipe or a terminal takes data away.
         Effect::Opens => leave_trace(),
-        Effect::Creates => effects.files.push(File { number: result, is_regular: false }),
+        Effect::Creates | Effect::Copies => effects.files.push(File { number: result, is_regular: false }),
         Effect::CreatesTwo(_) => {
             let at = if number == libc::SYS_socketpair { fourth } else { first };
             // SAFETY: the kernel has written two numbers there.
@@ -289,6 +295,16 @@ pub(crate) fn note(number: i64, arguments: &[usize; 6], result: isize, is_regula
         // The actions are recorded before the call, by `note_action`.
         _ => {}
     });
+}
+
+/// Records a file that the library has created for the run.
+pub(crate) fn note_created(file: usize) {
+    with(|effects| effects.files.push(File { number: file, is_regular: false }));
+}
+
+/// Records that the library has closed such a file.
+pub(crate) fn note_closed(file: usize) {
+    with(|effects| effects.files.retain(|known| known.number != file));
 }
 
 /// Records the action that a signal had before it is changed.

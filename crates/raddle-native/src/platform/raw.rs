@@ -18,6 +18,16 @@ pub(crate) unsafe fn syscall(number: i64, arguments: [usize; 6]) -> isize {
     result
 }
 
+/// Calls the kernel without recording the effect, which the caller does if there is one.
+///
+/// # Safety
+/// As the system call `number` with these arguments.
+#[inline]
+pub(crate) unsafe fn unrecorded(number: i64, arguments: [usize; 6]) -> isize {
+    // SAFETY: per the contract of this function, the call may be made.
+    unsafe { instruction(number, arguments) }
+}
+
 /// Returns true if reading an open file takes nothing away from others: it is a regular file, a directory, or a device
 /// such as `/dev/zero`.
 fn is_regular(file: usize) -> bool {

@@ -196,6 +196,13 @@ hidden! {
     fn close(file: c_int) -> c_int;
     fn pipe2(ends: *mut c_int, flags: c_int) -> c_int;
     fn socketpair(domain: c_int, kind: c_int, protocol: c_int, ends: *mut c_int) -> c_int;
+    fn socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int;
+    fn bind(file: c_int, address: *const c_void, size: u32) -> c_int;
+    fn listen(file: c_int, backlog: c_int) -> c_int;
+    fn getsockname(file: c_int, address: *mut c_void, size: *mut c_void) -> c_int;
+    fn getpeername(file: c_int, address: *mut c_void, size: *mut c_void) -> c_int;
+    fn setsockopt(file: c_int, level: c_int, name: c_int, value: *const c_void, size: u32) -> c_int;
+    fn getsockopt(file: c_int, level: c_int, name: c_int, value: *mut c_void, size: *mut c_void) -> c_int;
     fn eventfd(value: u32, flags: c_int) -> c_int;
     fn epoll_create(size: c_int) -> c_int;
     fn epoll_create1(flags: c_int) -> c_int;

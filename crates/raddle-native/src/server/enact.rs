@@ -18,7 +18,7 @@ pub(crate) fn enact(engine: &mut Engine, data: &RunData, needs: Needs, names: &[
     for (actor, pending) in actors.iter_mut().zip(&data.pending) {
         actor.next.extend(pending.filter(|operation| operation.kind != Kind::ConditionReacquire));
     }
-    let mut cast = Cast { data, actors, messages: Vec::new(), woken: 0, waiting: 0 };
+    let mut cast = Cast { data, actors, messages: Vec::new(), woken: 0, waiting: 0, born: 0 };
     let is_message = |pick: &Pick| data.events[pick.step as usize].operation.kind.accesses_memory();
     let (messages, picks) = data.picks.iter().partition(|pick| is_message(pick));
     cast.messages = messages;
@@ -50,9 +50,30 @@ struct Cast<'a> {
     woken: usize,
     /// The number of threads that wait for a resource of the operating system.
     waiting: usize,
+    /// The number of threads added without a step.
+    born: usize,
 }
 
 impl Cast<'_> {
+    /// Adds the objects with numbers below `known`.
+    fn make(&self, engine: &mut Engine, known: usize) {
+        for made in self.data.made.iter().take(known).skip(engine.object_count()) {
+            made.add(engine);
+        }
+    }
+
+    /// Adds the threads that the latest step of `parent` has added.
+    fn bear(&mut self, engine: &mut Engine, parent: ThreadId) {
+        while let Some(birth) = self.data.births.get(self.born)
+            && u64::from(birth.step) == engine.step_count()
+            && birth.parent == parent
+        {
+            self.born += 1;
+            let thread = engine.add_child(parent);
+            engine.set_background(thread);
+        }
+    }
+
     /// Sets the tokens that were set at this point of the run.
     fn wake(&mut self, engine: &mut Engine, idle: bool) {
         while let Some(wake) = self.data.wakes.get(self.woken)
@@ -60,6 +81,7 @@ impl Cast<'_> {
             && wake.idle == idle
         {
             self.woken += 1;
+            self.make(engine, wake.token.index() + 1);
             engine.give_token(wake.token);
         }
     }
@@ -75,6 +97,7 @@ impl Program for Cast<'_> {
             self.waiting -= 1;
             engine.expect_outside(self.waiting > 0);
         }
+        self.bear(engine, thread);
         self.wake(engine, false);
         let actor = &mut self.actors[thread.index()];
         if reply == Reply::Go {
@@ -94,11 +117,9 @@ impl Program for Cast<'_> {
         match (actor.next.pop_front(), &self.data.verdict) {
             (Some(operation), _) => {
                 let known = operation.objects().map(|(object, _)| object.index() + 1).max().unwrap_or(0);
-                for made in self.data.made.iter().take(known).skip(engine.object_count()) {
-                    made.add(engine);
-                }
+                self.make(engine, known);
                 if outside::is_wait(&operation) {
-                    actor.waits = true;
+                    self.actors[thread.index()].waits = true;
                     self.waiting += 1;
                     engine.expect_outside(true);
                 }

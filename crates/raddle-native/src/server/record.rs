@@ -1,9 +1,10 @@
 //! Records a run as a failure file, with addresses as module and offset.
 
+use crate::child::heap::MemoryNote;
 use crate::child::interpose::access;
+use crate::child::network::wire;
 use crate::child::objects::{Class, ObjectRecord};
 use crate::child::results::RunData;
-use crate::child::runtime::MemoryNote;
 use crate::child::{outside, shared_memory};
 use crate::platform::modules::Modules;
 use raddle_model::native::{ObjectMemory, Setup};
@@ -25,7 +26,12 @@ pub(crate) fn record(
     });
     let threads = (0..data.ended.len()).map(|thread| match thread {
         0 => "main".to_owned(),
-        number => format!("T{number}"),
+        number => {
+            let birth = data.births.iter().position(|birth| birth.thread.index() == number);
+            // They are born in pairs, one for each direction of a connection.
+            let way = |birth: usize| if birth.is_multiple_of(2) { "to server" } else { "to client" };
+            birth.map_or(format!("T{number}"), |birth| format!("net {} {}", birth / 2 + 1, way(birth)))
+        }
     });
     TraceFile {
         settings: setup.settings,
@@ -88,6 +94,7 @@ fn object(made: &ObjectRecord, modules: &Modules) -> String {
     match made.class {
         Class::Thread => format!("T{}", made.value),
         Class::Descriptor => outside::text(made.value),
+        Class::Wire => wire::text(made.value),
         Class::Token => format!("futex of T{}", made.value),
         Class::Order => SEQUENTIAL_ORDER.to_owned(),
         _ => modules.text(made.address),

@@ -147,6 +147,7 @@ impl Server {
         runtime::install(Runtime::new(engine, strategy, self.modules, self.main));
         runtime::with(|runtime| {
             runtime.accesses.races = tracks_races;
+            runtime.network.settings = settings.network;
             runtime.wants_steps = wanted != Wanted::IfFailing;
             runtime.values =
                 matches!(wanted, Wanted::Values | Wanted::Details).then(|| Box::new(Values::wanted()));

@@ -30,6 +30,7 @@ pub(crate) fn run(threads: &[&str], steps: &[(u32, Kind, &[u32])]) -> TraceFile 
             exit_last: false,
             step_limit_fails: false,
             memory: raddle_model::MemoryModel::Sc,
+            network: raddle_model::Network::default(),
         },
         strategy: "pos".into(),
         seed: 1,

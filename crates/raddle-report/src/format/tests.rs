@@ -48,6 +48,7 @@ fn file() -> TraceFile {
             exit_last: false,
             step_limit_fails: false,
             memory: raddle_model::MemoryModel::Sc,
+            network: raddle_model::Network::default(),
         },
         strategy: "pos".into(),
         seed: 7,

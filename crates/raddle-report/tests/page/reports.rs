@@ -30,6 +30,7 @@ fn file(threads: Vec<String>, objects: Vec<String>, lines: u32, steps: Vec<Trace
             exit_last: false,
             step_limit_fails: false,
             memory: raddle_model::MemoryModel::Sc,
+            network: raddle_model::Network::default(),
         },
         strategy: "pos".into(),
         seed: 1,

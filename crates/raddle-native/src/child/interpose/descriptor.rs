@@ -203,7 +203,9 @@ fn note_copied(file: c_int, copy: c_int) -> c_int {
         enter(|| {
             with(|runtime| {
                 runtime.outside.note_copied(file, copy);
+                runtime.network.note_copied(file, copy);
                 runtime.forget_timers();
+                runtime.look_at_all_wires();
                 runtime.look_inside();
             });
         });

@@ -10,9 +10,12 @@ use crate::child::control::{self, enter};
 use crate::child::outside::{self, Awaited, What};
 use crate::child::pending::Call;
 use crate::child::runtime::{Runtime, with};
+use crate::child::scheduling::step;
 use crate::platform::raw::{self, errno_result};
 use crate::platform::real;
 use libc::{EFAULT, EINTR, EINVAL, c_int, c_short, fd_set, pollfd, timespec, timeval};
+use raddle_engine::Reply;
+use raddle_model::{Kind, Operation};
 use std::ffi::c_void;
 
 system_calls! {
@@ -91,6 +94,17 @@ pub(super) fn wait_for(file: c_int, events: c_short, place: usize) {
         // SAFETY: the array has one element.
         unsafe { raw::syscall(libc::SYS_poll, [files.as_mut_ptr() as usize, 1, 0, 0, 0, 0]) }
     });
+}
+
+/// Waits until a socket is connected. Returns the negative error, or 0.
+pub(super) fn await_connection(file: c_int, place: usize) -> isize {
+    wait_for(file, libc::POLLOUT, place);
+    let (mut error, mut room) = (0_i32, 4_u32);
+    let (error_at, room_at) = (&raw mut error as usize, &raw mut room as usize);
+    let option = [file as usize, libc::SOL_SOCKET as usize, libc::SO_ERROR as usize, error_at, room_at, 0];
+    // SAFETY: the buffer has room for a number.
+    unsafe { raw::syscall(libc::SYS_getsockopt, option) };
+    -(error as isize)
 }
 
 fn milliseconds(limit: c_int) -> u64 {
@@ -261,11 +275,36 @@ unsafe extern "C" fn select_masked(
 
 fn set_wait_inside(set: c_int, events: *mut c_void, most: c_int, span: u64, place: usize) -> isize {
     let files = [pollfd { fd: set, events: libc::POLLIN, revents: 0 }];
-    look(&files, span, place, || {
+    let count = look(&files, span, place, || {
         let arguments = [set as usize, events as usize, most as usize, 0, 0, 0];
         // SAFETY: the program requested this system call with these buffers.
         unsafe { raw::syscall(libc::SYS_epoll_wait, arguments) }
-    })
+    });
+    if count > 1 {
+        // SAFETY: the kernel has written that many events.
+        choose_order(unsafe { std::slice::from_raw_parts_mut(events.cast(), count as usize) }, place);
+    }
+    count
+}
+
+/// An event in C's layout.
+type Event = [u8; 12];
+
+/// Lets the strategy choose the order of events: the kernel's is that in which the files became ready, which is not an
+/// order of operations that depend on each other.
+fn choose_order(events: &mut [Event], place: usize) {
+    // Four bytes of flags, and the program's data.
+    events.sort_unstable_by_key(|event| event[4..].iter().rev().copied().collect::<Vec<u8>>());
+    // All orders of three events; of more, only which one is the first is a choice.
+    let last = if events.len() <= 3 { events.len() - 1 } else { 1 };
+    for first in 0..last {
+        let rest = &mut events[first..];
+        let arity = rest.len() as u64;
+        let reply = step(|runtime| Operation::new(Kind::Choose, runtime.place(place)).with_argument(arity));
+        if let Reply::Number(number) = reply {
+            rest[..=number as usize].rotate_right(1);
+        }
+    }
 }
 
 unsafe extern "C" fn set_wait(set: c_int, events: *mut c_void, most: c_int, limit: c_int) -> c_int {
@@ -300,6 +339,11 @@ unsafe extern "C" fn set_change(set: c_int, operation: c_int, file: c_int, event
         with(|runtime| {
             if operation == libc::EPOLL_CTL_ADD {
                 runtime.outside.note_member(set, file);
+            }
+            if !runtime.network.is_empty() && raw::is_readable(event as usize, size_of::<[u8; 12]>()) {
+                // SAFETY: the memory is mapped, and the call requires an event there.
+                let event = unsafe { event.cast::<[u8; 12]>().read_unaligned() };
+                runtime.network.note_registration(set, operation, file, event);
             }
         });
         let arguments = [set as usize, operation as usize, file as usize, event as usize, 0, 0];

@@ -3,6 +3,7 @@
 use super::entry::{place, system_calls};
 use super::time::FOREVER;
 use super::transfer::{Use, transfer, transfer_all};
+use super::{network, poll, simulated};
 use crate::child::control::enter;
 use crate::child::runtime::with;
 use crate::platform::raw::{self, errno_result};
@@ -62,6 +63,13 @@ unsafe extern "C" fn receive_from(
 ) -> isize {
     let place = place();
     enter(|| {
+        let mut address = address;
+        let mut size = size;
+        if simulated::is_simulated(file) {
+            // A stream has no addresses.
+            network::write_peer(&[], address, size, place);
+            (address, size) = (std::ptr::null_mut(), std::ptr::null_mut());
+        }
         let call = |received: usize| {
             let into = buffer as usize + received;
             let arguments =
@@ -108,6 +116,8 @@ unsafe extern "C" fn send_to(
 ) -> isize {
     let place = place();
     enter(|| {
+        let (address, size) =
+            if simulated::is_simulated(file) { (std::ptr::null(), 0) } else { (address, size) };
         transfer_all(sending(file, flags, place), length, |sent| {
             let from = buffer as usize + sent;
             let arguments =
@@ -153,6 +163,13 @@ unsafe extern "C" fn accept_with(
 ) -> c_int {
     let place = place();
     enter(|| {
+        if simulated::is_simulated(file) {
+            let accepted = transfer(receiving(file, 0, place), || network::accept(file, flags));
+            if accepted >= 0 {
+                network::write_peer(&network::accepted(file, accepted as c_int), address, size, place);
+            }
+            return accepted;
+        }
         transfer(receiving(file, 0, place), || {
             let arguments = [file as usize, address as usize, size as usize, flags as usize, 0, 0];
             // SAFETY: the program requested this system call with these buffers.
@@ -169,6 +186,9 @@ unsafe extern "C" fn accept_with(
 unsafe extern "C" fn connect_to(file: c_int, address: *const c_void, size: u32) -> c_int {
     let place = place();
     enter(|| {
+        if let Some(result) = network::connect(file, address, size, place) {
+            return result;
+        }
         // SAFETY: the system call touches no memory.
         let flags =
             unsafe { raw::syscall(libc::SYS_fcntl, [file as usize, libc::F_GETFL as usize, 0, 0, 0, 0]) };
@@ -182,14 +202,7 @@ unsafe extern "C" fn connect_to(file: c_int, address: *const c_void, size: u32) 
         if result != -(EINPROGRESS as isize) || never_waits {
             return result;
         }
-        super::poll::wait_for(file, libc::POLLOUT, place);
-        let (mut error, mut room) = (0_i32, 4_u32);
-        let (error_at, room_at) = (&raw mut error as usize, &raw mut room as usize);
-        let option =
-            [file as usize, libc::SOL_SOCKET as usize, libc::SO_ERROR as usize, error_at, room_at, 0];
-        // SAFETY: the buffer has room for a number.
-        unsafe { raw::syscall(libc::SYS_getsockopt, option) };
-        -(error as isize)
+        poll::await_connection(file, place)
     })
     // SAFETY: the program has called `connect` with these arguments.
     .map_or_else(|| unsafe { real::connect(file, address, size) }, |result| errno_result(result) as c_int)
@@ -198,6 +211,9 @@ unsafe extern "C" fn connect_to(file: c_int, address: *const c_void, size: u32) 
 unsafe extern "C" fn shut_down(file: c_int, how: c_int) -> c_int {
     let place = place();
     enter(|| {
+        if let Some(result) = network::shut_down(file, how, place) {
+            return result;
+        }
         transfer(Use::new(file, libc::POLLOUT, place), || {
             // SAFETY: the program requested this system call, which touches no memory.
             unsafe { raw::syscall(libc::SYS_shutdown, [file as usize, how as usize, 0, 0, 0, 0]) }

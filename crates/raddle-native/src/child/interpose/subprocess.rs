@@ -4,7 +4,7 @@ use super::access::note_no_write;
 use super::entry::{PLACE, exported, place, system_calls};
 use super::time::FOREVER;
 use super::transfer::{self, touch};
-use super::{shared, stream, unwind};
+use super::{network, shared, stream, unwind};
 use crate::child::control::{self, enter};
 use crate::child::objects::Class;
 use crate::child::outside::{self, Awaited, What};
@@ -36,6 +36,7 @@ system_calls! {
 
 /// Records a new process, which may share any file of this one.
 fn note_process() {
+    network::expose_listeners();
     shared_memory::note_process();
     with(|runtime| {
         runtime.outside.processes += 1;

@@ -1,6 +1,7 @@
 //! Calls on files that may wait: tried without waiting, while other threads run.
 
 use super::access::note_no_write;
+use super::simulated;
 use super::time::FOREVER;
 use super::unwind;
 use crate::child::objects::Class;
@@ -105,13 +106,14 @@ pub(super) fn transfer(wanted: Use, call: impl Fn() -> isize) -> isize {
     if with(|runtime| runtime.file(file)).is_none() {
         return call();
     }
+    let call = || simulated::as_real(file, events, &call);
     let call_begun = Call::begin();
     // Linux restarts it, unless a time limit is set.
     let is_over = || unwind::is_due() || call_begun.is_interrupted(span == FOREVER);
     if is_over() {
         return -(EINTR as isize);
     }
-    let object = |runtime: &mut Runtime| match runtime.file(file) {
+    let object = |runtime: &mut Runtime| match runtime.file_for(file, events) {
         Some(object) => object,
         // It was closed while the thread waited.
         None => runtime.all(What::Others),
@@ -129,9 +131,14 @@ pub(super) fn transfer(wanted: Use, call: impl Fn() -> isize) -> isize {
         touch(place, object);
         call_begun.note_touch();
         with(Runtime::expire_timers);
-        let (result, never_waits) = attempt(file, &call);
+        let (result, never_waits) = attempt(file, call);
         if result != -(EAGAIN as isize) {
-            with(Runtime::look_inside);
+            with(|runtime| {
+                if let Some(wires) = runtime.wires_of(file) {
+                    runtime.look_at(wires);
+                }
+                runtime.look_inside();
+            });
             return result;
         }
         note_no_write();
@@ -169,9 +176,12 @@ pub(super) fn transfer_all(wanted: Use, length: usize, call: impl Fn(usize) -> i
 }
 
 /// Executes a system call that may have changed which files are ready.
-pub(super) fn change(file: c_int, place: usize, call: impl FnOnce() -> isize) -> isize {
+pub(super) fn change(file: c_int, place: usize, call: impl Fn() -> isize) -> isize {
     if with(|runtime| runtime.file(file)).is_none() {
         return call();
+    }
+    if let Some(result) = simulated::change(file, place, &call) {
+        return result;
     }
     touch(place, |runtime| match runtime.file(file) {
         Some(object) => object,
