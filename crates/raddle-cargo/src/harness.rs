@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A test of a program.
+#[derive(Clone, Debug)]
 pub struct Listed {
     /// Its path in the crate.
     pub name: String,

@@ -2,6 +2,7 @@
 
 mod beam;
 mod bench;
+mod campaign;
 mod cargo;
 mod ci;
 mod coverage;
@@ -21,6 +22,10 @@ mod values;
 
 pub(crate) use beam::{BeamCommand, BeamRunArgs};
 pub(crate) use bench::BenchArgs;
+pub(crate) use campaign::{
+    CampaignCommand, CampaignMergeArgs, CampaignPlaceArgs, CampaignReportArgs, CampaignRunArgs,
+    CampaignStatusArgs, FailOnArg,
+};
 pub(crate) use cargo::{CargoCommand, CargoDoctorArgs, CargoInitArgs, CargoRunArgs, CargoTestArgs};
 pub(crate) use ci::CiArgs;
 pub(crate) use coverage::{CoverageArgs, StoreArgs};
@@ -83,6 +88,11 @@ pub(crate) enum Command {
     },
     /// Merge the results of shards into one report
     Merge(MergeArgs),
+    /// Search many targets, night after night
+    Campaign {
+        #[command(subcommand)]
+        command: CampaignCommand,
+    },
     /// Execute parts of searches on request: a line of JSON each on standard input and output
     #[command(after_help = "\
 The protocol is described in docs/design/worker.md. A worker executes the programs that its requests name, so its input must be

@@ -51,9 +51,12 @@ impl Reports {
     /// Adds a test and its failing run, if it has one.
     pub(crate) fn add(&mut self, test: CargoTest, failing: Option<&TraceFile>) {
         self.tests.push(test);
-        if (self.sarif.is_some() || self.annotates)
-            && let Some(file) = failing
-        {
+        failing.into_iter().for_each(|file| self.add_failure(file));
+    }
+
+    /// Adds a failing run.
+    pub(crate) fn add_failure(&mut self, file: &TraceFile) {
+        if self.sarif.is_some() || self.annotates {
             let mut report = FailureReport::of(file);
             locate(&mut report, file);
             self.failures.push(report);

@@ -16,6 +16,11 @@ pub(crate) fn run(args: &CoverageArgs, width: usize) -> Result<Outcome> {
         Some(program) => Some(forget(&mut existing(path, Store::open_to_change)?, program)?),
         None => None,
     };
+    for other in &args.merge {
+        // The other one gets a name, by which its searches are known in repeated merges.
+        let other = existing(other, Store::open_to_change)?;
+        Store::open(path)?.store.merge(&other)?;
+    }
     let store = existing(path, Store::open_to_read)?;
     let entries: Vec<Entry> = store.entries()?.into_iter().filter(|entry| wanted(args, entry)).collect();
     let other = match &args.diff {
@@ -43,9 +48,9 @@ pub(crate) fn run(args: &CoverageArgs, width: usize) -> Result<Outcome> {
 }
 
 fn existing(path: &Path, open: impl Fn(&Path) -> Result<Store, StoreError>) -> Result<Store> {
-    let shown = path.display();
+    let shown = raddle_store::shown(path);
     anyhow::ensure!(
-        path.exists(),
+        raddle_store::exists(path),
         "there is no store {shown}; `raddle run --coverage` and `raddle run --strategy maple` make one"
     );
     open(path).with_context(|| format!("{shown}: the store cannot be used"))

@@ -3,6 +3,7 @@
 mod args;
 mod beam;
 mod bench;
+mod campaign;
 mod cargo;
 mod ci;
 mod coverage;
@@ -70,6 +71,7 @@ fn main() -> ExitCode {
             Command::Worker => worker::run(),
             Command::Fleet { args } => fleet::run(args),
             Command::Merge(args) => merge::run(args, width),
+            Command::Campaign { command } => campaign::run(command, width),
             Command::Replay(args) => replay::run(args, width),
             Command::Beam { command: BeamCommand::Run(args) } => beam::run(args, width)
                 .and_then(|executed| executed.finish(&args.search.part, args.search.json)),

@@ -118,7 +118,8 @@ pub(crate) fn part(args: &ShardArgs, lanes: &Lanes) -> Result<Option<Part>> {
 
 /// Returns the part of the runs of one test of many that a command executes; `None` for all of them.
 pub(crate) fn part_of_test(args: &ShardArgs, lanes: &Lanes) -> Result<Option<Part>> {
-    let shard = args.shard.or(args.unit.is_some().then_some(Shard::WHOLE));
+    let is_unit = args.unit.as_ref().is_some_and(|unit| !unit.is_whole);
+    let shard = args.shard.or(is_unit.then_some(Shard::WHOLE));
     let Some(shard) = shard else { return Ok(None) };
     let window = args.unit.as_ref().and_then(|unit| unit.window);
     let learning = learning(lanes);

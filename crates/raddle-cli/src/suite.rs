@@ -7,7 +7,8 @@ use crate::native;
 use crate::outcome::{Outcome, emit};
 use crate::trust::recorded;
 use anyhow::{Context, Result, ensure};
-use raddle_launch::{departure, open};
+use raddle_launch::{Repeated, departure, open};
+use raddle_model::native::Threads;
 use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, EXIT_USAGE, TraceFile};
 use raddle_report::run_text::verdict;
 use raddle_report::shape::{self, CargoTest, SuiteFile, SuiteStatus, TestStatus};
@@ -75,14 +76,22 @@ pub(crate) fn files(named: &[String]) -> Result<Vec<String>> {
 
 /// Replays one file. Returns the result, and the run if it fails.
 fn replayed(args: &ReplayArgs, name: &str) -> Result<(SuiteFile, Option<TraceFile>)> {
-    let file = recorded(name, &args.open)?;
-    let mut subject = open(&file, name, native::threads(args.threads))?;
+    check(recorded(name, &args.open)?, name, native::threads(args.threads))
+}
+
+/// Replays the run of `file`, called `name`. Returns the result, and the run if it fails.
+pub(crate) fn check(file: TraceFile, name: &str, threads: Threads) -> Result<(SuiteFile, Option<TraceFile>)> {
+    let mut subject = open(&file, name, threads)?;
     let exact = subject.replay(&file)?;
     let end = |run: &TraceFile| run.verdict.failure().map(|failure| failure.kind());
     let Some(left) = departure(&file, &exact) else {
         let message = verdict(&file).join("\n");
         let status = if end(&file).is_some() { SuiteStatus::Failing } else { SuiteStatus::Fixed };
-        return Ok((SuiteFile::new(name, status, message), end(&file).is_some().then_some(file)));
+        // Code above may have moved the lines.
+        let Repeated { run, .. } = exact;
+        let TraceFile { verdict, threads, objects, locations, steps, .. } = run;
+        let now = TraceFile { verdict, threads, objects, locations, steps, ..file };
+        return Ok((SuiteFile::new(name, status, message), end(&now).is_some().then_some(now)));
     };
     let again = subject.resemble(&file)?.run;
     let at = left.step.map_or_else(

@@ -153,7 +153,7 @@ fn handle(text: &[u8]) -> (Value, Result<Answer>) {
 }
 
 /// Parses a command that searches.
-fn parse(command: &[String]) -> Result<Command> {
+pub(crate) fn parse(command: &[String]) -> Result<Command> {
     let words = ["raddle"].into_iter().chain(command.iter().map(String::as_str));
     let cli = Cli::try_parse_from(words).map_err(|error| {
         let text = error.to_string();
@@ -267,6 +267,7 @@ fn restrict(search: &mut SearchArgs, unit: &Unit) {
         minimize: unit.minimize,
         races: unit.races,
         targets: unit.targets.clone(),
+        is_whole: false,
     });
     if let Some(time) = unit.time_ms {
         // A time alone would remove the limit on runs.

@@ -31,6 +31,18 @@ impl Census {
         Census { limit, ..Census::default() }
     }
 
+    /// Counts only fingerprints that begin with this many zero bits from now on, if it counts others.
+    pub fn sample(&mut self, zeros: u32) {
+        if zeros > self.zeros {
+            self.thin_out(zeros);
+        }
+    }
+
+    /// Returns the number of zero bits with which all counted fingerprints begin.
+    pub fn zeros(&self) -> u32 {
+        self.zeros
+    }
+
     /// Returns an empty census with the same limit.
     #[must_use]
     pub fn emptied(&self) -> Census {
@@ -105,9 +117,7 @@ impl Census {
     /// Adds all counts of another census.
     pub fn merge(&mut self, other: &Census) {
         self.limit = self.limit.min(other.limit);
-        if other.zeros > self.zeros {
-            self.thin_out(other.zeros);
-        }
+        self.sample(other.zeros);
         for (fingerprint, count) in other.iter() {
             self.add(fingerprint, count);
         }

@@ -7,7 +7,9 @@
 //! where its text goes.
 
 pub mod bench;
+pub mod campaign_text;
 pub mod cargo_text;
+mod cause;
 pub mod claim_text;
 mod coverage;
 pub mod events;
@@ -24,6 +26,7 @@ pub mod table;
 pub mod text;
 mod values;
 
+pub use cause::Cause;
 pub use coverage::{Coverage, Place, Root, coverage};
 pub use failure_report::{ConflictPair, FailureReport, PairRole, ReportedIdiom, Source};
 pub use operations::verb;

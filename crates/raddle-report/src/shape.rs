@@ -1,9 +1,11 @@
 //! The JSON shapes that scripts may rely on. Fields are added, never changed or removed.
 
+mod campaign;
 mod cargo;
 mod failure;
 mod suite;
 
+pub use campaign::{CampaignFailure, CampaignNight, CampaignReport, CampaignTarget, CauseState, TargetState};
 pub use cargo::{CargoTest, CargoTests, Doctor, Finding, MissedBug, TestStatus};
 pub use failure::{Explained, ExplainedPair, ExplainedStep, Reduced, Replayed, Resembled, StrongerOrder};
 pub use suite::{SuiteFile, SuiteStatus};

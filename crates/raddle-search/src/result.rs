@@ -90,7 +90,7 @@ impl<F> ShardResult<F> {
             stop: search.budget.stop.clone(),
             stopped_at: outcome.stopped_at,
             discovered_at: outcome.discovered_at,
-            is_listed: part.window.is_none() && may_stop(search),
+            is_listed: search.part.is_some_and(|part| part.window.is_none()) && may_stop(search),
             runs: listed.collect(),
             counts: Counts::of(tally),
             first: outcome.first.as_ref().zip(failure).map(|((turn, _), failure)| (turn.number, failure)),

@@ -1,6 +1,6 @@
 //! Opening a store, and the detection of foreign and damaged files.
 
-use crate::schema::{APPLICATION, FROM_1, TABLES, VERSION};
+use crate::schema::{APPLICATION, FROM_1, FROM_2, TABLES, VERSION};
 use crate::{FILE_NAME, Store};
 use rusqlite::backup::Backup;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
@@ -30,6 +30,22 @@ pub enum StoreError {
         path: PathBuf,
         /// The message.
         source: rusqlite::Error,
+    },
+    /// It is a PostgreSQL database, and this program was built without support for it.
+    #[error(
+        "{store}: this raddle was built without PostgreSQL\nhelp: build it with --features postgres, or name a file for the store"
+    )]
+    NoPostgres {
+        /// The store.
+        store: String,
+    },
+    /// A statement failed.
+    #[error("{store}: {source}")]
+    Query {
+        /// The store.
+        store: String,
+        /// The message.
+        source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// It is a database of another program.
     #[error("{path} is a database of another program\nhelp: name another file for the store", path = path.display())]
@@ -161,12 +177,10 @@ pub(crate) fn read(path: &Path) -> Result<Store, StoreError> {
     } else if version(&connection).map_err(failed(path))? < VERSION {
         connection = copy(&connection).map_err(failed(path))?;
         // Another process may have upgraded it meanwhile.
-        if version(&connection).map_err(failed(path))? < VERSION {
-            connection.execute_batch(FROM_1).map_err(failed(path))?;
-        }
+        upgrade(&connection).map_err(failed(path))?;
     }
     connection.pragma_update(None, "query_only", true).map_err(failed(path))?;
-    Ok(Store { path: path.to_owned(), connection })
+    Ok(Store { name: path.display().to_string(), database: Box::new(connection) })
 }
 
 fn cannot_open(error: &rusqlite::Error) -> bool {
@@ -260,6 +274,18 @@ fn version(connection: &Connection) -> rusqlite::Result<i32> {
     connection.pragma_query_value(None, "user_version", |row| row.get(0))
 }
 
+/// Upgrades the tables to the current version, one version after the other.
+fn upgrade(connection: &Connection) -> rusqlite::Result<()> {
+    if version(connection)? < 2 {
+        connection.execute_batch(FROM_1)?;
+    }
+    if version(connection)? < 3 {
+        connection.execute_batch(FROM_2)?;
+        connection.pragma_update(None, "user_version", 3)?;
+    }
+    Ok(())
+}
+
 /// Copies a database into memory.
 fn copy(connection: &Connection) -> rusqlite::Result<Connection> {
     let mut copy = Connection::open_in_memory()?;
@@ -301,11 +327,11 @@ fn prepare(path: &Path, flags: OpenFlags) -> Result<Store, StoreError> {
         transaction.execute_batch(TABLES).map_err(failed)?;
         transaction.pragma_update(None, "application_id", APPLICATION).map_err(failed)?;
         transaction.pragma_update(None, "user_version", VERSION).map_err(failed)?;
-    } else if version(&transaction).map_err(failed)? < VERSION {
-        transaction.execute_batch(FROM_1).map_err(failed)?;
+    } else {
+        upgrade(&transaction).map_err(failed)?;
     }
     transaction.commit().map_err(failed)?;
-    Ok(Store { path: path.to_owned(), connection })
+    Ok(Store { name: path.display().to_string(), database: Box::new(connection) })
 }
 
 /// Returns the path with `end` appended to its name.

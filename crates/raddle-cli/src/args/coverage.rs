@@ -11,6 +11,7 @@ Examples:
   raddle coverage --list --failed --own             failed attempts in the application's own code
   raddle coverage --diff yesterday.sqlite           what only one of two stores has
   raddle coverage --forget-stale ./program          after a new build
+  raddle coverage --merge other.sqlite              add what another machine has tested
 
 A store holds iRoots: patterns of up to four accesses of two threads, by code location (Maple, OOPSLA 2012). A location is
 identified by its function, the code of the function and the offset in it, so entries stay valid in later builds until the
@@ -35,6 +36,9 @@ pub(crate) struct CoverageArgs {
     /// Show what only one of the two stores has exposed
     #[arg(long, value_name = "OTHER")]
     pub(crate) diff: Option<PathBuf>,
+    /// Add what another store has; may be repeated. A store that is merged twice counts once
+    #[arg(long, value_name = "OTHER")]
+    pub(crate) merge: Vec<PathBuf>,
     /// Forget entries about functions of this program that were changed or removed
     #[arg(long, value_name = "PROGRAM", conflicts_with = "diff")]
     pub(crate) forget_stale: Option<PathBuf>,
@@ -46,7 +50,7 @@ pub(crate) struct CoverageArgs {
 /// The location of the store.
 #[derive(Args)]
 pub(crate) struct StoreArgs {
-    /// The file of tested interleavings
-    #[arg(long, value_name = "FILE", default_value = raddle_store::FILE_NAME)]
+    /// The file of tested interleavings, or the URL of a PostgreSQL database: postgres://USER@HOST/DATABASE
+    #[arg(long, value_name = "FILE|URL", default_value = raddle_store::FILE_NAME)]
     pub(crate) store: PathBuf,
 }

@@ -33,9 +33,17 @@ pub(crate) struct UnitArgs {
     pub(crate) races: bool,
     /// Only these targets.
     pub(crate) targets: Option<Vec<String>>,
+    /// All runs, as without shards: the search begins again if runs discover shared memory.
+    pub(crate) is_whole: bool,
 }
 
 impl ShardArgs {
+    /// Returns the part whose result is returned for a search of `part`, if one is.
+    pub(crate) fn counted(&self, part: Option<Part>) -> Option<Part> {
+        let is_whole = self.unit.as_ref().is_some_and(|unit| unit.is_whole);
+        part.or(is_whole.then(|| Part::shard(Shard::WHOLE)))
+    }
+
     /// Returns the file for the result of `shard`.
     pub(crate) fn path(&self, shard: Shard) -> PathBuf {
         let name = || format!("raddle-result-{}-of-{}.json", shard.index() + 1, shard.count()).into();

@@ -2,4 +2,4 @@
 
 mod run;
 
-pub(crate) use run::{merged, run};
+pub(crate) use run::{merged, module, run};

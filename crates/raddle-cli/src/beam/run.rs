@@ -78,7 +78,7 @@ pub(crate) fn run(args: &BeamRunArgs, width: usize) -> Result<Executed> {
     };
     let first = found.first.as_ref().map(|(turn, ran)| anyhow::Ok((turn.number, keep(ran)?))).transpose()?;
     let mut results = Vec::new();
-    if let Some(part) = part {
+    if let Some(part) = args.search.part.counted(part) {
         let facts = [
             ("the program", args.test.clone()),
             ("its module", module(args)),
@@ -161,7 +161,7 @@ fn conclude(
 }
 
 /// Returns what identifies the module of the function, if it is in one of the folders.
-fn module(args: &BeamRunArgs) -> String {
+pub(crate) fn module(args: &BeamRunArgs) -> String {
     let name = args.test.split(':').next().unwrap_or_default();
     let files = args.pa.iter().map(|folder| folder.join(format!("{name}.beam")));
     files.filter_map(|file| raddle_symbols::build(&file).ok()).next().unwrap_or_else(|| "unknown".to_owned())

@@ -8,11 +8,13 @@ mod program;
 mod session;
 mod settings;
 mod test;
+mod turns;
 
 pub(crate) use doctor::{examine, findings, remedy};
 pub(crate) use program::{merged as merged_program, run as program};
 pub(crate) use session::merged as merged_tests;
 pub(crate) use test::{names as test_names, run as test};
+pub(crate) use turns::Suite;
 
 use crate::args::CargoCommand;
 use crate::outcome::Outcome;

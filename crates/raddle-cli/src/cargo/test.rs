@@ -39,16 +39,16 @@ pub(crate) fn names(args: &CargoTestArgs, width: usize) -> Result<Vec<String>> {
 }
 
 /// Tests that are built.
-struct Prepared<'a> {
-    session: Session<'a>,
-    workspace: Workspace,
-    selection: Selection,
-    binaries: Vec<Binary>,
+pub(super) struct Prepared<'a> {
+    pub(super) session: Session<'a>,
+    pub(super) workspace: Workspace,
+    pub(super) selection: Selection,
+    pub(super) binaries: Vec<Binary>,
 }
 
 impl Prepared<'_> {
     /// Builds the tests.
-    fn new(args: &CargoTestArgs, width: usize) -> Result<Prepared<'_>> {
+    pub(super) fn new(args: &CargoTestArgs, width: usize) -> Result<Prepared<'_>> {
         let selection = Selection::new(args.filter.as_deref(), &args.harness)?;
         Lanes::parse(&args.search.strategy(), Portfolio::Programs)?;
         let workspace = Workspace::find(args.build.manifest_path.as_deref())?;
@@ -78,11 +78,11 @@ impl Prepared<'_> {
 }
 
 /// A test that the filter selects, or a program whose tests cannot be listed.
-struct WantedTest<'a> {
+pub(super) struct WantedTest<'a> {
     binary: &'a Binary,
-    settings: Rc<Settings>,
+    pub(super) settings: Rc<Settings>,
     /// The test, or why the program cannot list its tests.
-    test: Result<Listed, String>,
+    pub(super) test: Result<Listed, String>,
 }
 
 impl WantedTest<'_> {
@@ -118,7 +118,7 @@ fn seconds(begun: Instant) -> f64 {
 
 impl Session<'_> {
     /// Lists the tests that the filter selects, and counts the others.
-    fn wanted<'a>(
+    pub(super) fn wanted<'a>(
         &mut self,
         binaries: &'a [Binary],
         workspace: &Workspace,
@@ -225,7 +225,7 @@ impl Session<'_> {
     }
 
     /// Runs a test under many schedules, or once if it has one thread.
-    fn test(&mut self, binary: &Binary, test: &Listed, budget: &Budget) -> Result<Tested> {
+    pub(super) fn test(&mut self, binary: &Binary, test: &Listed, budget: &Budget) -> Result<Tested> {
         let begun = now();
         let path = binary.path.to_str().context("the program's path is no text")?.to_owned();
         let words: Vec<String> = [path].into_iter().chain(cargo::arguments(test)).collect();
@@ -295,7 +295,7 @@ impl Session<'_> {
                     first = Some((turn.number, kept));
                 }
                 report = self.judge(&mut tested, (tally, &lanes), first.as_ref(), setup.settings);
-                if let Some(part) = part {
+                if let Some(part) = self.args.search.part.counted(part) {
                     let (counted, budget) =
                         shard.as_ref().map_or((&found, &whole.budget), |(found, budget)| (found, budget));
                     let counts = Search { budget: budget.clone(), ..whole.clone() };
@@ -306,7 +306,7 @@ impl Session<'_> {
             }
         }
         tested.seconds = seconds(begun);
-        if part.is_some() {
+        if self.is_part() {
             let (strategies, seconds) = (lanes.specs(), tested.seconds);
             self.results.push(target_result(facts, strategies, seconds, runs, lost)?);
         }
@@ -345,7 +345,7 @@ impl Session<'_> {
 }
 
 /// Returns nothing if the test runs; otherwise its entry in the results.
-fn leaves_out(
+pub(super) fn leaves_out(
     binary: &Binary,
     test: &Listed,
     settings: &Settings,

@@ -62,6 +62,7 @@ pub(crate) fn run(args: &RunArgs, width: usize) -> Result<Executed> {
     let jobs: Vec<Job> = jobs.collect::<Result<_>>()?;
     let parts = jobs.iter().map(|job| part(&args.search.part, &job.lanes));
     let part = parts.collect::<Result<Vec<_>>>()?.into_iter().flatten().next();
+    let part = args.search.part.counted(part);
     let progress = Progress::new(budget.runs.saturating_mul(jobs.len() as u64));
     let sampled = sample_part(&jobs, part, args.search.jobs(), &|runs| progress.add(runs))?;
     drop(progress);

@@ -8,4 +8,4 @@ mod report;
 mod run;
 
 pub(crate) use report::merged;
-pub(crate) use run::{run, run_in, threads};
+pub(crate) use run::{program, run, run_in, threads};

@@ -126,7 +126,7 @@ pub(crate) fn run_in(
     });
     let facts = facts.with_fibers(target.had_fibers());
     let mut results = Vec::new();
-    if let Some(part) = part {
+    if let Some(part) = args.search.part.counted(part) {
         let (name, failing) = (facts.identity(&search, part, &setup), first.as_ref().map(First::failing));
         results.push(TargetResult {
             name: facts.name.clone(),
@@ -160,7 +160,7 @@ fn now() -> Instant {
 }
 
 /// Returns the file to run, which is compiled first if it is a source.
-fn program(args: &NativeArgs) -> Result<PathBuf> {
+pub(crate) fn program(args: &NativeArgs) -> Result<PathBuf> {
     let name = &args.program[0];
     let flags: Vec<String> = shlex::split(args.cflags.as_deref().unwrap_or_default())
         .context("--cflags: a quote is not closed")?;

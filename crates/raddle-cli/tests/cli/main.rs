@@ -1,6 +1,7 @@
 //! The command line as its users see it: the built program, its output and its exit status.
 
 mod bench;
+mod campaign;
 mod cc;
 mod common;
 mod explain;

@@ -179,6 +179,7 @@ macro_rules! pages {
 pages! {
     readme: "README.md",
     index: "docs/guide/README.md",
+    campaigns: "docs/guide/campaigns.md",
     ci: "docs/guide/ci.md",
     erlang: "docs/guide/erlang.md",
     existing_tests: "docs/guide/existing-tests.md",

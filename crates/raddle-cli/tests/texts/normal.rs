@@ -35,13 +35,14 @@ impl Normal {
 
 /// Times, rates, versions, hashes, and lines of the standard library. Replacements have the same width if
 /// columns depend on it.
-const PATTERNS: [(&str, &str); 20] = [
+const PATTERNS: [(&str, &str); 21] = [
     // The width of a path decides the gap after it.
     (r"(?m)^(FAIL  \[(root|here|scratch)\]\S*) {2,}", "$1  "),
     (r"\b(runs?) \(([0-9,]+ without a fork|all forked, [^)]*)\)", "$1"),
     (r"[0-9][0-9,]*/s\b", "1,000/s"),
     (r"\[ *[0-9.]+s\]", "[   0.001s]"),
     (r"\bin [0-9.]+m?s\b", "in 0.01s"),
+    (r"\b20[0-9]{2}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}\b", "2001-01-01 00:00"),
     (r#" time="[0-9.]+""#, r#" time="0.001""#),
     (r#""(at|seconds|seconds_to_bug)": [0-9.e-]+"#, r#""$1": 0"#),
     (r"\b(cargo|rustc) [0-9]+\.[0-9.a-z-]+ \([^)]*\)", "$1 1.0.0"),

@@ -1,5 +1,6 @@
 //! The formats of a report: one module each, all based on the same [`FailureReport`](crate::FailureReport).
 
+mod campaign;
 mod github;
 mod html;
 mod json;
@@ -9,6 +10,7 @@ mod perfetto;
 mod sarif;
 mod text;
 
+pub use campaign::campaign;
 pub use github::github;
 pub use html::html;
 pub use json::json;

@@ -73,7 +73,7 @@ fn result(report: &FailureReport) -> Value {
         "message": { "text": message },
         "locations": last.map(|step| location(report, step, &run.events[step])).into_iter().collect::<Vec<_>>(),
         "relatedLocations": related(report),
-        "partialFingerprints": { "raddleFailure/v1": report.id, "raddlePlace/v2": fingerprint(report, last) },
+        "partialFingerprints": { "raddleFailure/v1": report.id, "raddlePlace/v2": fingerprint(report) },
     });
     // A code flow has at least one thread flow.
     let flows = flows(report);
@@ -97,19 +97,9 @@ fn related(report: &FailureReport) -> Vec<Value> {
     numbered.collect()
 }
 
-/// Returns a fingerprint that stays the same when another run finds the bug: the kind and location of its
-/// end. Threads that wait for each other reach their locations in any order.
-fn fingerprint(report: &FailureReport, last: Option<usize>) -> String {
-    let run = &report.failing;
-    let ends: Vec<usize> = match report.kind() {
-        "deadlock" => (run.executed..run.events.len()).collect(),
-        _ => last.into_iter().collect(),
-    };
-    let places: BTreeSet<String> =
-        ends.into_iter().filter_map(|step| report.place_of(step)).map(|place| place.short()).collect();
-    let places: Vec<String> = places.into_iter().collect();
-    let places = if places.is_empty() { "no place".to_owned() } else { places.join(", ") };
-    format!("{} at {places}", report.kind())
+/// Returns a fingerprint that stays the same when another run finds the bug: the kind and location of its end.
+fn fingerprint(report: &FailureReport) -> String {
+    format!("{} at {}", report.kind(), report.end())
 }
 
 fn rule_text(kind: &str) -> &'static str {

@@ -1,129 +1,9 @@
 //! Stores that are written, shared, damaged and cleaned.
 
+use crate::common::{EXPOSED, FAILED, entry, fresh, open, pair, place, search};
 use raddle_model::{Action, Idiom, Standing};
-use raddle_store::{Entry, FILE_NAME, Location, Search, Store, StoreError};
+use raddle_store::{Entry, FILE_NAME, Location, Store, StoreError};
 use std::path::{Path, PathBuf};
-
-/// Returns the path of a store in an empty folder of its own.
-fn fresh(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("store").join(name);
-    _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir_all(&folder).expect("the folder can be created");
-    folder.join("coverage.sqlite")
-}
-
-fn open(path: &Path) -> Store {
-    let opened = Store::open(path).expect("the store can be opened");
-    assert_eq!(opened.set_aside, None);
-    opened.store
-}
-
-fn place(function: &str, body: u64, offset: u64) -> Location {
-    Location {
-        module: "program".to_owned(),
-        function: function.to_owned(),
-        body,
-        offset,
-        shown: format!("{function}.c:{offset}"),
-        is_library: function.starts_with("lib"),
-        caller: None,
-    }
-}
-
-fn entry(idiom: Idiom, sites: &[(Location, Action)], standing: Standing) -> Entry {
-    Entry { idiom, sites: sites.to_vec(), standing }
-}
-
-const EXPOSED: Standing = Standing { exposed: true, predicted: false, failed: 0, met: 0 };
-const FAILED: Standing = Standing { exposed: false, predicted: true, failed: 2, met: 1 };
-
-fn pair(offset: u64, standing: Standing) -> Entry {
-    let sites = [(place("set", 1, offset), Action::Write), (place("get", u64::MAX, 4), Action::Read)];
-    entry(Idiom::One, &sites, standing)
-}
-
-fn search(runs: u64) -> Search {
-    Search { program: "program".to_owned(), arguments: "in".to_owned(), runs, ..Search::default() }
-}
-
-#[test]
-fn entries_survive_reopening() {
-    let path = fresh("again");
-    let mut store = open(&path);
-    assert_eq!(store.add(&[pair(1, EXPOSED), pair(2, FAILED)], &search(10)).expect("it is written"), 1);
-    drop(store);
-    let mut store = open(&path);
-    assert_eq!(store.entries().expect("it is read"), [pair(1, EXPOSED), pair(2, FAILED)]);
-    // Numbers add up, and only an iRoot exposed for the first time is new.
-    let again = [pair(1, EXPOSED), pair(2, FAILED), pair(2, EXPOSED)];
-    assert_eq!(store.add(&again, &search(5)).expect("it is written"), 1);
-    let both = Standing { exposed: true, predicted: true, failed: 4, met: 2 };
-    assert_eq!(store.entries().expect("it is read"), [pair(1, EXPOSED), pair(2, both)]);
-    let searches = store.searches().expect("it is read");
-    assert_eq!(
-        searches.iter().map(|made| (made.what.runs, made.fresh)).collect::<Vec<_>>(),
-        [(10, 1), (5, 1)]
-    );
-}
-
-#[test]
-fn the_two_readings_of_idiom_5_are_one() {
-    let mut store = open(&fresh("five"));
-    let sites: Vec<(Location, Action)> = (0..4).map(|n| (place("f", 1, n), Action::Lock)).collect();
-    let mut turned = sites.clone();
-    turned.rotate_left(2);
-    store.add(&[entry(Idiom::Five, &sites, EXPOSED)], &search(1)).expect("it is written");
-    assert_eq!(store.add(&[entry(Idiom::Five, &turned, EXPOSED)], &search(1)).expect("it is written"), 0);
-    // In the other idioms order matters.
-    store.add(&[entry(Idiom::Four, &sites, EXPOSED)], &search(1)).expect("it is written");
-    assert_eq!(store.add(&[entry(Idiom::Four, &turned, EXPOSED)], &search(1)).expect("it is written"), 1);
-    assert_eq!(store.entries().expect("it is read").len(), 3);
-}
-
-#[test]
-fn only_changed_code_is_removed() {
-    let mut store = open(&fresh("forget"));
-    let other = entry(
-        Idiom::One,
-        &[(place("other", 7, 1), Action::Write), (place("other", 7, 21), Action::Read)],
-        EXPOSED,
-    );
-    let all: Vec<Entry> = (1..=30).map(|offset| pair(offset, EXPOSED)).chain([other.clone()]).collect();
-    store.add(&all, &search(1)).expect("it is written");
-    // A location with the number 1 must not take those with 10 or 21 with it.
-    let set_1 = |(place, _): &(Location, Action)| place.offset == 1 && place.function == "set";
-    assert_eq!(store.forget(|entry| !entry.sites.iter().any(set_1)).expect("it is written"), 1);
-    // Shared locations stay, and are reused later.
-    assert_eq!(store.entries().expect("it is read"), all[1..]);
-    store.add(&[pair(99, EXPOSED)], &search(1)).expect("it is written");
-    assert_eq!(store.entries().expect("it is read"), [&all[1..], &[pair(99, EXPOSED)]].concat());
-    assert_eq!(store.forget(|entry| entry.sites[1].0.body != u64::MAX).expect("it is written"), 30);
-    assert_eq!(store.entries().expect("it is read"), [other]);
-}
-
-#[test]
-fn locations_with_different_callers_are_different() {
-    let mut store = open(&fresh("callers"));
-    let called = |callers: &[u64]| {
-        let caller = callers
-            .iter()
-            .rev()
-            .fold(None, |caller, &offset| Some(Box::new(Location { caller, ..place("main", 9, offset) })));
-        let sites =
-            [(Location { caller, ..place("set", 1, 2) }, Action::Write), (place("get", 3, 4), Action::Read)];
-        entry(Idiom::One, &sites, EXPOSED)
-    };
-    let all = [called(&[]), called(&[1]), called(&[2]), called(&[1, 2]), called(&[2, 1])];
-    assert_eq!(store.add(&all, &search(1)).expect("it is written"), 5);
-    assert_eq!(store.add(&all, &search(1)).expect("it is written"), 0);
-    assert_eq!(store.entries().expect("it is read"), all);
-    let identities: std::collections::BTreeSet<_> = all.iter().map(Entry::identity).collect();
-    assert_eq!(identities.len(), 5);
-    // Callers of kept locations are kept, and nothing else.
-    let kept = |entry: &Entry| entry.sites[0].0.way().count() == 3;
-    assert_eq!(store.forget(kept).expect("it is written"), 3);
-    assert_eq!(store.entries().expect("it is read"), all[3..]);
-}
 
 #[test]
 fn a_store_of_version_1_is_read_and_upgraded_on_change() {
@@ -155,29 +35,6 @@ fn a_store_of_version_1_is_read_and_upgraded_on_change() {
     assert_eq!(store.entries().expect("it is read"), [entry(Idiom::One, &sites, both)]);
     drop(store);
     assert_eq!(open(&path).entries().expect("it is read").len(), 1);
-}
-
-#[test]
-fn concurrent_writes_lose_nothing() {
-    let path = fresh("several");
-    std::thread::scope(|scope| {
-        for writer in 0..4 {
-            let path = &path;
-            scope.spawn(move || {
-                for turn in 0..25 {
-                    // The first ones also create the file.
-                    let mut store = open(path);
-                    store
-                        .add(&[pair(writer * 100 + turn, EXPOSED), pair(7_000, FAILED)], &search(1))
-                        .expect("it is written");
-                }
-            });
-        }
-    });
-    let entries = open(&path).entries().expect("it is read");
-    assert_eq!(entries.len(), 101);
-    let common = entries.iter().find(|entry| entry.sites[0].0.offset == 7_000).expect("it is there");
-    assert_eq!(common.standing.failed, 200);
 }
 
 #[test]

@@ -1,0 +1,5 @@
+//! Stores in files and in databases.
+
+mod common;
+mod files;
+mod shared;
