@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from raddle_fleet.plan import Shards, Speed, Window, Windows
+from raddle_fleet.plan import FIRST, Shards, Speed, Window, Windows
 
 
 @pytest.mark.parametrize("seed", range(200))
@@ -53,6 +53,24 @@ def test_runs_up_to_the_first_failing_one_are_executed(seed: int) -> None:
     assert plan.take(10) is None
 
 
+def test_the_last_units_are_short() -> None:
+    """Workers end at about the same time, and no unit is shorter than it has to be."""
+    speed = Speed(2.0)
+    assert speed.size(10**9, 2) == FIRST
+    speed.note(100_000, 1.0)
+    assert speed.size(10**9, 2) == 200_000
+    plan = Windows(1_000_000, stops=False)
+    # Each unit takes as long as it has runs.
+    ends, sizes = [0, 0], []
+    while (window := plan.take(speed.size(plan.ahead(), 2))) is not None:
+        sizes.append(window.last - window.first)
+        ends[ends.index(min(ends))] += sizes[-1]
+        plan.finish(window, window.last, None)
+    assert sum(sizes) == 1_000_000
+    assert abs(ends[0] - ends[1]) <= 20_000
+    assert all(size >= 20_000 for size in sizes[:-1])
+
+
 def test_shards_are_executed_once() -> None:
     """A lost shard comes again, a finished one does not."""
     shards = Shards.resumed(4, {2})
@@ -69,8 +87,8 @@ def test_shards_are_executed_once() -> None:
 def test_units_have_the_wanted_duration() -> None:
     """The size follows the measured speed."""
     speed = Speed(2.0)
-    assert speed.size() == 64
+    assert speed.size(10**9, 2) == 64
     speed.note(100, 0.1)
-    assert speed.size() == 2_000
+    assert speed.size(10**9, 2) == 2_000
     speed.note(1, 1_000.0)
-    assert 1 <= speed.size() < 2_000
+    assert 1 <= speed.size(10**9, 2) < 2_000

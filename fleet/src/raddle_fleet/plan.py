@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 UNLIMITED = 2**64 - 1
 #: The number of runs of the first units, whose speed is unknown.
 FIRST = 64
+#: No unit is planned to be shorter, in seconds: every unit starts the program.
+LEAST = 0.2
 
 
 @dataclass(frozen=True, order=True)
@@ -67,6 +69,10 @@ class Windows:
         self.given.add(taken)
         return taken
 
+    def ahead(self) -> int:
+        """Return the number of runs that are to be given out."""
+        return sum(window.last - window.first for window in self.left) + max(0, self._end() - self.next)
+
     def finish(self, window: Window, reached: int, stopped_at: int | None) -> None:
         """Note that `window` was executed up to run `reached`."""
         self.given.discard(window)
@@ -112,9 +118,15 @@ class Speed:
             rate = runs / seconds
             self.rate = rate if self.rate is None else 0.7 * self.rate + 0.3 * rate
 
-    def size(self) -> int:
-        """Return the number of runs of the next unit."""
-        return FIRST if self.rate is None else max(1, int(self.rate * self.seconds))
+    def size(self, left: int, workers: int) -> int:
+        """Return the number of runs of the next unit, if `left` runs are to be given out.
+
+        The last units are shorter, so that no worker waits for a long one of another.
+        """
+        if self.rate is None:
+            return FIRST
+        whole, least = (max(1, int(self.rate * seconds)) for seconds in (self.seconds, LEAST))
+        return min(whole, max(least, -(-left // (2 * workers))))
 
 
 @dataclass

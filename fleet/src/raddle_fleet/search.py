@@ -124,7 +124,8 @@ class Search:
 
     def _start(self) -> bool:
         if self.windows:
-            window = self.windows.take(self.speed.size())
+            workers = self.pool.free() + len(self.pool.running())
+            window = self.windows.take(self.speed.size(self.windows.ahead(), workers))
             if window is None:
                 return False
             # A unit that is slower than others ends by time, and the rest of it is another unit.
