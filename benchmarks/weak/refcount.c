@@ -1,4 +1,4 @@
-/* A reference count: whoever drops the last reference destroys the object, without acquire. A user that it does not know to
+/* A reference count: the thread that drops the last reference destroys the object, without acquire. A user that it does not know to
    be done with the object may still use it. */
 #include "weak.h"
 

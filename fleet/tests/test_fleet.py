@@ -246,7 +246,7 @@ def test_errors_name_the_cause(two: Two, raddle: Path, program: Path, tmp_path: 
 
 
 def test_a_driver_without_the_token_is_refused(two: Two, raddle: Path, program: Path, tmp_path: Path) -> None:
-    """Whoever reaches the ports cannot run programs."""
+    """Access to the ports is not sufficient to run programs."""
     other = tmp_path / "token"
     other.write_text("0" * 64)
     other.chmod(0o600)

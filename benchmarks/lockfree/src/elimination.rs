@@ -36,7 +36,7 @@ impl Stack {
             let offer = OFFER + value as usize;
             if self.slot.compare_exchange(EMPTY, offer, SeqCst, SeqCst).is_ok() {
                 if self.slot.compare_exchange(offer, EMPTY, SeqCst, SeqCst).is_ok() {
-                    continue; // Nobody came.
+                    continue; // No partner came.
                 }
                 self.slot.store(EMPTY, SeqCst);
                 return;

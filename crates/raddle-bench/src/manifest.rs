@@ -80,7 +80,7 @@ impl Suite {
     pub fn read(name: &str) -> Result<Suite> {
         let folder = folder(name)?;
         let entries = std::fs::read_dir(&folder).with_context(|| {
-            format!("{name}: no such suite; write corpus, figures or a folder with manifests")
+            format!("{name}: no such suite\nhelp: write corpus, figures or a folder with manifests")
         })?;
         let mut manifests = Vec::new();
         for entry in entries {
@@ -117,7 +117,7 @@ fn folder(name: &str) -> Result<PathBuf> {
     match here.ancestors().map(|above| above.join(path)).find(|folder| folder.is_dir()) {
         Some(folder) => Ok(folder),
         None => bail!(
-            "the suite `{name}` is {path} in Raddle's repository; call this inside a checkout, or give a folder with manifests"
+            "the suite `{name}` is {path} in Raddle's repository\nhelp: call this inside a checkout, or give a folder with manifests"
         ),
     }
 }

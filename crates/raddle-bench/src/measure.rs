@@ -39,7 +39,7 @@ impl Program {
         if fixed {
             define.extend_from_slice(&self.fixed);
         }
-        let name = self.source.to_str().with_context(|| format!("{shown}: the path is no text"))?;
+        let name = self.source.to_str().with_context(|| format!("{shown}: the path is not valid UTF-8"))?;
         if self.source.extension().is_some_and(|end| end == "rdl") {
             let text =
                 std::fs::read_to_string(&self.source).with_context(|| format!("cannot read {shown}"))?;
@@ -56,7 +56,8 @@ impl Program {
             }
             None => native::find(name)?,
         };
-        let mut words = vec![program.to_str().context("the program's path is no text")?.to_owned()];
+        let mut words =
+            vec![program.to_str().context("the path of the program is not valid UTF-8")?.to_owned()];
         words.extend_from_slice(&self.arguments);
         Ok(Ready::Native(words))
     }

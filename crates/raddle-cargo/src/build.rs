@@ -147,7 +147,7 @@ fn binary(
     path: &Path,
     scripts: &Scripts,
 ) -> Result<Binary> {
-    let text = |path: &Path| path.to_str().map(str::to_owned).context("a path is no text");
+    let text = |path: &Path| path.to_str().map(str::to_owned).context("a path is not valid UTF-8");
     let name = &artifact.target.name;
     let kind = artifact.target.kind.first();
     let mut environment = workspace.environment(package);

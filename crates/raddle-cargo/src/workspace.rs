@@ -47,7 +47,7 @@ pub fn cargo() -> Command {
 pub fn host() -> Result<String> {
     let printed = asked(rustc().arg("-vV"))?;
     let host = printed.lines().find_map(|line| line.strip_prefix("host: "));
-    Ok(host.context("rustc tells no host")?.to_owned())
+    Ok(host.context("the output of `rustc -vV` names no host")?.to_owned())
 }
 
 impl Workspace {
@@ -110,7 +110,7 @@ impl Workspace {
         paths.push(self.libraries.clone());
         paths.extend(std::env::var_os("LD_LIBRARY_PATH").iter().flat_map(std::env::split_paths));
         let joined = std::env::join_paths(paths).context("a path of a library has a colon in it")?;
-        joined.into_string().ok().context("the path of libraries is no text")
+        joined.into_string().ok().context("the path of libraries is not valid UTF-8")
     }
 
     /// Returns the variables that cargo sets for the tests of a package.

@@ -70,7 +70,7 @@ impl Flags {
     pub fn new(hooks: Hooks) -> Result<Flags> {
         let library =
             crate::hooks_library().context("programs with hooks are linked against a small library")?;
-        let library = library.to_str().context("the path of the hooks' library is no text")?;
+        let library = library.to_str().context("the path of the hooks' library is not valid UTF-8")?;
         let (own, environment): (&[&str], &[_]) = match hooks {
             Hooks::Passes => (&PASSES, &[]),
             Hooks::Sanitizer => (&SANITIZER, &[UNSTABLE]),
@@ -163,7 +163,7 @@ pub fn asked(command: &mut Command) -> Result<String> {
         let complaint = complaint.trim().trim_start_matches("error: ");
         bail!("{name}: {complaint}");
     }
-    String::from_utf8(output.stdout).with_context(|| format!("{name} prints what is no text"))
+    String::from_utf8(output.stdout).with_context(|| format!("the output of {name} is not valid UTF-8"))
 }
 
 /// Returns true if `condition`, such as `cfg(unix)`, holds with all of `set`. One that cargo would not parse

@@ -51,7 +51,7 @@ fn existing(path: &Path, open: impl Fn(&Path) -> Result<Store, StoreError>) -> R
     let shown = raddle_store::shown(path);
     anyhow::ensure!(
         raddle_store::exists(path),
-        "there is no store {shown}; `raddle run --coverage` and `raddle run --strategy maple` make one"
+        "there is no store {shown}\nhelp: `raddle run --coverage` and `raddle run --strategy maple` make one"
     );
     open(path).with_context(|| format!("{shown}: the store cannot be used"))
 }

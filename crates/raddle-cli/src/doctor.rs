@@ -2,7 +2,7 @@
 
 use crate::args::{DoctorArg, DoctorArgs};
 use crate::cargo;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, described};
 use anyhow::{Context, Result, bail, ensure};
 use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, EXIT_USAGE};
 use raddle_report::shape::{self, Doctor, Finding};
@@ -81,7 +81,7 @@ fn absent(doctor: &mut Doctor, what: &str, detail: &str) {
 /// Adds a finding. Returns true if it is fulfilled.
 fn look(doctor: &mut Doctor, what: &str, found: Result<String>) -> bool {
     let ok = found.is_ok();
-    let detail = found.unwrap_or_else(|error| format!("{error:#}"));
+    let detail = found.unwrap_or_else(|error| described(&error));
     doctor.findings.push(Finding { what: what.to_owned(), ok, absent: false, detail });
     ok
 }

@@ -49,7 +49,7 @@ pub(crate) fn search(
     let mut program = open_repeating(file, shown)?;
     let found = raddle_launch::explain(&mut *program, file, shown, effort, time, &Waiting::default())?;
     let (found, sources) = found.with_context(|| {
-        format!("{shown}: the run does not repeat: its schedule does not bring the recorded failure any more")
+        format!("{shown}: the run does not repeat: the recorded schedule no longer reproduces the failure")
     })?;
     let mut run = found.run.clone().unwrap_or_else(|| file.clone());
     if run.steps == file.steps {

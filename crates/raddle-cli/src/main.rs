@@ -117,18 +117,9 @@ fn fail(error: &anyhow::Error, status: u8) -> ExitCode {
     ExitCode::from(status)
 }
 
-/// Returns the causes of an error in one paragraph, then the remedies of all of them.
+/// Returns the message for an error.
 fn message(error: &anyhow::Error) -> String {
-    let (mut causes, mut remedies) = (Vec::new(), String::new());
-    for cause in error.chain() {
-        let text = cause.to_string();
-        let (cause, remedy) = text.split_once("\nhelp: ").unwrap_or((&text, ""));
-        causes.push(cause.to_owned());
-        if !remedy.is_empty() {
-            remedies.push_str(&format!("\nhelp: {remedy}"));
-        }
-    }
-    format!("error: {}{remedies}", causes.join(": "))
+    format!("error: {}", outcome::described(error))
 }
 
 /// Replaces this process by the compiler, or prints its help.

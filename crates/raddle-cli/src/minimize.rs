@@ -4,6 +4,7 @@ use crate::args::MinimizeArgs;
 use crate::input::shown;
 use crate::outcome::Outcome;
 use crate::progress::Waiting;
+use crate::show::quoted;
 use crate::trust::recorded;
 use anyhow::{Context, Result, bail};
 use raddle_launch::open_repeating;
@@ -21,11 +22,12 @@ pub(crate) fn run(args: &MinimizeArgs) -> Result<Outcome> {
         bail!("{shown}: the recorded run passed; only a failing run is made smaller");
     }
     let path = args.output.clone().unwrap_or_else(|| default_output(&args.file));
-    let limits = Limits { runs: args.runs, time: args.time };
+    let limits = Limits { runs: args.runs, time: args.time, fruitless: u64::MAX };
     let mut program = open_repeating(&file, shown)?;
-    let small = raddle_launch::minimize(&mut *program, &file, shown, limits, &path, &Waiting::default())?;
+    let small =
+        raddle_launch::minimize(&mut *program, &file, shown, limits, Some(&path), &Waiting::default())?;
     let (small, _) = small.with_context(|| {
-        format!("{shown}: the run does not repeat: its schedule does not bring the recorded failure any more")
+        format!("{shown}: the run does not repeat: the recorded schedule no longer reproduces the failure")
     })?;
     if let Some(minimized) = small.minimized.filter(|_| args.json) {
         let text = shape::line(&Reduced {
@@ -44,7 +46,7 @@ pub(crate) fn run(args: &MinimizeArgs) -> Result<Outcome> {
     if let Some(sentence) = reduction(&small) {
         let _ = writeln!(out, "{sentence}");
     }
-    let _ = writeln!(out, "Replay it: raddle replay {}", path.display());
+    let _ = writeln!(out, "Replay it: raddle replay {}", quoted(&path.display().to_string()));
     Ok(Outcome { text: out, status: EXIT_BUG_FOUND })
 }
 

@@ -35,6 +35,12 @@ pub(crate) fn exit_statuses(tally: &Tally) -> Option<String> {
     ))
 }
 
+/// Returns a note if no run created a thread.
+pub(crate) fn no_threads(tally: &Tally) -> Option<String> {
+    let is_alone = tally.runs > 0 && tally.threads <= 1 && tally.failures == 0 && tally.inconclusive == 0;
+    is_alone.then(|| "the program created no thread, so all runs had the same schedule".to_owned())
+}
+
 /// Returns a note if a run without a fork differed from the same run with one.
 pub(crate) fn reset_difference(tally: &Tally) -> Option<String> {
     let what = tally.reset_difference.as_ref()?;

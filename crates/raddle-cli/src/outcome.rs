@@ -24,6 +24,31 @@ pub(crate) fn emit(text: &str) -> anyhow::Result<()> {
     }
 }
 
+/// Returns the causes of an error in one paragraph, then the remedies of all of them.
+pub(crate) fn described(error: &anyhow::Error) -> String {
+    let (causes, remedies) = parts(error);
+    format!("{causes}{}", remedies.iter().map(|remedy| format!("\nhelp: {remedy}")).collect::<String>())
+}
+
+/// Returns the causes of an error without the remedies.
+pub(crate) fn causes(error: &anyhow::Error) -> String {
+    parts(error).0
+}
+
+fn parts(error: &anyhow::Error) -> (String, Vec<String>) {
+    let (mut causes, mut remedies) = (Vec::new(), Vec::new());
+    for cause in error.chain() {
+        let text = cause.to_string();
+        let (cause, remedy) = text.split_once("\nhelp: ").unwrap_or((&text, ""));
+        causes.push(cause.to_owned());
+        // A remedy that several causes have is named once.
+        if !remedy.is_empty() && !remedies.iter().any(|known| known == remedy) {
+            remedies.push(remedy.to_owned());
+        }
+    }
+    (causes.join(": "), remedies)
+}
+
 /// Returns the width of the terminal, or [`PLAIN_WIDTH`] if there is none.
 pub(crate) fn width() -> usize {
     let terminal = console::Term::stdout();

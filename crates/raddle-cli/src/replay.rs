@@ -9,7 +9,7 @@ use crate::suite;
 use crate::trust::recorded;
 use anyhow::{Result, ensure};
 use raddle_launch::native::{Program, is_another_build};
-use raddle_launch::{Left, Repeated, departure, does_not_repeat, open};
+use raddle_launch::{Divergence, Repeated, divergence, does_not_repeat, open};
 use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, FrontEnd, TraceFile};
 use raddle_report::run_text::verdict;
 use raddle_report::shape::{self, Replayed, Resembled};
@@ -32,14 +32,14 @@ pub(crate) fn run(args: &ReplayArgs, width: usize) -> Result<Outcome> {
             "{shown}: it is no run of a pthreads program, so there is nothing for gdb to look at"
         );
         let repeated = Program::open(&file, shown, threads)?.debug(&file, &args.gdb_args)?;
-        return match departure(&file, &repeated) {
+        return match divergence(&file, &repeated) {
             None => Ok(exact(args, &file, &repeated, width)),
             Some(left) => Err(does_not_repeat(&file, &left, shown)),
         };
     }
     let mut subject = open(&file, shown, threads)?;
     let repeated = subject.replay(&file)?;
-    match departure(&file, &repeated) {
+    match divergence(&file, &repeated) {
         None => Ok(exact(args, &file, &repeated, width)),
         Some(left) if args.tolerant => {
             let again = subject.resemble(&file)?;
@@ -77,7 +77,7 @@ fn tolerant(
     args: &ReplayArgs,
     file: &TraceFile,
     again: &Repeated,
-    left: &Left,
+    left: &Divergence,
     (shown, width): (&str, usize),
 ) -> Outcome {
     let now = &again.run;
@@ -103,7 +103,7 @@ fn exact_head(file: &TraceFile) -> String {
 }
 
 /// Returns the heading of a tolerant replay: where the run diverged from the recorded one, and its outcome.
-fn tolerant_head(file: &TraceFile, now: &TraceFile, left: &Left, shown: &str) -> String {
+fn tolerant_head(file: &TraceFile, now: &TraceFile, left: &Divergence, shown: &str) -> String {
     let end = |file: &TraceFile| file.verdict.failure().map_or("passed", |failure| failure.kind());
     let steps = now.steps.len() as u64;
     format!(
@@ -118,7 +118,7 @@ fn tolerant_head(file: &TraceFile, now: &TraceFile, left: &Left, shown: &str) ->
 }
 
 /// Returns the same as a line of JSON.
-fn tolerant_line(file: &TraceFile, now: &TraceFile, left: &Left) -> String {
+fn tolerant_line(file: &TraceFile, now: &TraceFile, left: &Divergence) -> String {
     shape::line(&Resembled {
         verdict: now.verdict.failure().map_or("passed", |failure| failure.kind()).to_owned(),
         recorded: file.verdict.failure().map_or("passed", |failure| failure.kind()).to_owned(),

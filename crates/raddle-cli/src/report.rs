@@ -3,7 +3,7 @@
 use crate::args::{FormatArg, OpenArgs, ReportArgs};
 use crate::explain;
 use crate::input::{failure, shown};
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, causes};
 use crate::show;
 use crate::trust::{is_own, recorded};
 use anyhow::{Context, Result, ensure};
@@ -66,7 +66,9 @@ pub(crate) fn run(args: &ReportArgs, width: usize) -> Result<Outcome> {
     let real = |path: &Path| std::fs::canonicalize(path).ok();
     let is_input = real(path).is_some_and(|output| real(Path::new(&args.file)) == Some(output));
     ensure!(!is_input, "{shown}: the report would replace the failure file; give another name");
-    std::fs::write(path, text).with_context(|| format!("cannot write the report to {}", path.display()))?;
+    std::fs::write(path, text).with_context(|| {
+        format!("cannot write the report to {}\nhelp: name a file in a folder that can be written", path.display())
+    })?;
     Ok(Outcome { text: String::new(), status: EXIT_NOTHING_FOUND })
 }
 
@@ -98,7 +100,7 @@ fn tell(args: &ReportArgs, file: &TraceFile, shown: &str) -> FailureReport {
         Ok(explained) => explained,
         Err(error) => {
             let mut report = FailureReport::of(file);
-            report.notes.push(format!("Not explained: {error:#}."));
+            report.notes.push(format!("Not explained: {}.", causes(&error)));
             return report;
         }
     };

@@ -93,7 +93,10 @@ impl Failing {
         match raddle_search::write_as_is(&path, &file) {
             Ok(()) => Kept { file, output, path: Some(path), not_kept: None },
             Err(error) => {
-                let why = format!("cannot write the failing run to {}: {error}", path.display());
+                let why = format!(
+                    "cannot write the failing run to {}: {error}; the same command with --record FILE writes it elsewhere",
+                    path.display()
+                );
                 Kept { file, output, path: None, not_kept: Some(why) }
             }
         }

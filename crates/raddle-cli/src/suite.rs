@@ -4,10 +4,10 @@ use crate::args::ReplayArgs;
 use crate::ci::Reports;
 use crate::interrupt::interrupted;
 use crate::native;
-use crate::outcome::{Outcome, emit};
+use crate::outcome::{Outcome, described, emit};
 use crate::trust::recorded;
 use anyhow::{Context, Result, ensure};
-use raddle_launch::{Repeated, departure, open};
+use raddle_launch::{Repeated, divergence, open};
 use raddle_model::native::Threads;
 use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, EXIT_USAGE, TraceFile};
 use raddle_report::run_text::verdict;
@@ -23,7 +23,7 @@ pub(crate) fn run(args: &ReplayArgs, files: &[String]) -> Result<Outcome> {
     for file in files {
         let (entry, failing) = match replayed(args, file) {
             Ok(replayed) => replayed,
-            Err(error) => (SuiteFile::new(file, SuiteStatus::Error, format!("{error:#}")), None),
+            Err(error) => (SuiteFile::new(file, SuiteStatus::Error, described(&error)), None),
         };
         if interrupted().is_some() {
             break;
@@ -84,7 +84,7 @@ pub(crate) fn check(file: TraceFile, name: &str, threads: Threads) -> Result<(Su
     let mut subject = open(&file, name, threads)?;
     let exact = subject.replay(&file)?;
     let end = |run: &TraceFile| run.verdict.failure().map(|failure| failure.kind());
-    let Some(left) = departure(&file, &exact) else {
+    let Some(left) = divergence(&file, &exact) else {
         let message = verdict(&file).join("\n");
         let status = if end(&file).is_some() { SuiteStatus::Failing } else { SuiteStatus::Fixed };
         // Code above may have moved the lines.

@@ -20,6 +20,7 @@
 
 mod candidates;
 mod depth;
+mod interruptions;
 mod visits;
 
 use self::visits::{KnownVisit, Visit, positions, visits};
@@ -77,6 +78,8 @@ pub struct Explanation {
     pub always: bool,
     /// The number of the Maple idiom that the constraints form, if they form one: 1 to 6.
     pub idiom: Option<u8>,
+    /// The interruption without which the run passes, if no swap of one pair makes it pass.
+    pub interruption: Option<Interruption>,
     /// The memory orders that have to be stronger, if the run reads old values and such orders were found.
     pub repair: Option<Repair>,
     /// Number of pairs of operations that could have happened in the other order.
@@ -87,6 +90,15 @@ pub struct Explanation {
     pub is_cut_off: bool,
     /// Number of executions.
     pub executions: u64,
+}
+
+/// Two consecutive steps of a thread between which other threads run, though it could go on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Interruption {
+    /// The step before, as an index of [`Explanation::steps`].
+    pub before: usize,
+    /// The step after.
+    pub after: usize,
 }
 
 /// Explains the failing run of `file`. Returns `None` if it does not fail again. `go_on` is called before
@@ -132,20 +144,30 @@ pub fn explain(
     let known = visits(&search.found.steps, &search.run.locations, &search.run.objects).into_iter();
     search.visits = known.map(KnownVisit::from).collect();
     let (pairs, earlier) = search.pairs();
-    search.swap_each(&pairs);
-    // Each is sufficient if its step moves before a nearer one; so these are useful only if none was.
+    // In a run with more pairs than runs, interruptions are fewer.
+    let are_many = effort.near && pairs.len() as u64 > search.effort.executions;
     let mut left_some = false;
-    if search.found.swapped.len() != 1 {
-        let failed = std::mem::take(&mut search.not_swapped);
-        left_some = search.with_half(|search| search.hold_back_each(&failed));
+    if are_many {
+        left_some = search.with_half(|search| search.swap_each(&pairs));
+        search.interruption_instead();
+    } else {
+        search.swap_each(&pairs);
     }
-    if search.found.swapped.len() != 1 {
+    // Each is sufficient if its step moves before a nearer one; so these are useful only if none was.
+    if !search.has_cause() {
+        let failed = std::mem::take(&mut search.not_swapped);
+        left_some |= search.with_half(|search| search.hold_back_each(&failed));
+    }
+    if !search.has_cause() {
         left_some |= search.with_half(|search| search.swap_each(&earlier));
     }
-    if !(1..=2).contains(&search.found.swapped.len()) {
+    if !are_many {
+        search.interruption_instead();
+    }
+    if !search.has_cause() && search.found.swapped.len() != 2 {
         search.swap_two(&pairs);
     }
-    if effort.depth {
+    if effort.depth && search.found.interruption.is_none() {
         search.depth(&pairs);
     }
     let is_cut_off = search.found.is_cut_off || left_some;
@@ -291,6 +313,18 @@ impl Search<'_> {
                 return;
             }
             self.swap(&self.held_schedule(pair), &[pair]);
+        }
+    }
+
+    /// Returns true if one swap, or one interruption, makes the difference.
+    fn has_cause(&self) -> bool {
+        self.found.swapped.len() == 1 || self.found.interruption.is_some()
+    }
+
+    /// Searches for an interruption unless one swap makes the difference.
+    fn interruption_instead(&mut self) {
+        if self.effort.near && !self.has_cause() {
+            self.find_interruption();
         }
     }
 

@@ -16,7 +16,7 @@ mod sentence;
 mod swap;
 
 pub use execute::{Cost, Execute, Execution, Wanted};
-pub use explain::{Effort, Explanation, explain};
+pub use explain::{Effort, Explanation, Interruption, explain};
 pub use minimize::{Budget, MOST_AUTOMATIC_STEPS, Smallest, minimize};
 pub use orders::Repair;
 pub use reason::reason;

@@ -1,9 +1,11 @@
 //! An explanation in the short form that a failure report begins with.
 
-use crate::explain::Explanation;
+use crate::explain::{Explanation, Interruption};
 use crate::sentence::{index, order, place_of, too_weak};
 use crate::swap::Pair;
-use raddle_model::{BlockReason, Blocked, Failure, Notifies, Reason, TraceFile, TraceStep};
+use raddle_model::{
+    BlockReason, Blocked, Failure, Notifies, Reads, Reason, TraceFile, TraceStep, dependent, user_frame,
+};
 
 /// The most swapped pairs that are named.
 const MOST: usize = 3;
@@ -12,6 +14,9 @@ const MOST: usize = 3;
 pub fn reason(run: &TraceFile, found: &Explanation) -> Option<Reason> {
     let found = &without_panic_count(run, found);
     let repair = found.repair.as_ref().and_then(|repair| too_weak(run, found, repair));
+    if let (Some(interruption), None) = (found.interruption, &repair) {
+        return interrupted(run, found, interruption);
+    }
     if found.swapped.is_empty() && found.constraints.is_empty() && !found.always && repair.is_none() {
         return None;
     }
@@ -26,6 +31,63 @@ pub fn reason(run: &TraceFile, found: &Explanation) -> Option<Reason> {
         swapped: steps(&found.swapped),
         sufficient: steps(&found.constraints),
     })
+}
+
+/// Returns the reason of a failure that an interruption causes: the lines of the user around it, and those that run there.
+fn interrupted(run: &TraceFile, found: &Explanation, interruption: Interruption) -> Option<Reason> {
+    let Interruption { before, after } = interruption;
+    let has_place = |step: &usize| user_place(run, found, *step).is_some();
+    let thread = |step: &usize| run.steps[*step].thread;
+    let is_own = |step: &usize| thread(step) == thread(&before);
+    let until: Vec<usize> = (0..=before).rev().filter(is_own).filter(has_place).collect();
+    // Without the interruption, the thread goes on up to its next one.
+    let own: Vec<usize> = (after..run.steps.len()).take_while(is_own).filter(has_place).collect();
+    let mut others: Vec<usize> = (before + 1..after).filter(has_place).collect();
+    let other = thread(others.first()?);
+    others.retain(|step| thread(step) == other);
+    let conflict = conflict(run, &others, &own);
+    let (first, second) = conflict.or_else(|| Some((*others.first()?, *own.first()?)))?;
+    // Lines that touch the same object say more than those of a runtime that polls a task.
+    let is_there = |step: &&usize| conflict.is_none_or(|(first, _)| have_common(run, first, **step));
+    let from = *until.iter().find(is_there).or(until.first())?;
+    let (begin, end) = (*others.iter().find(is_there)?, *others.iter().rfind(is_there)?);
+    let name = |thread: u32| run.threads.get(thread as usize).map_or("?", |name| name);
+    let [from, to, begin, end] = [from, second, begin, end].map(|step| user_place(run, found, step).unwrap_or("?"));
+    let (own, other) = (name(thread(&before)), name(other));
+    let gap = if from == to { format!("at {from}") } else { format!("between {from} and {to}") };
+    let meanwhile = if begin == end { format!("at {begin}") } else { format!("from {begin} to {end}") };
+    let swapped = (first as u32, second as u32);
+    Some(Reason {
+        why: vec![
+            format!("{own} was interrupted {gap}; meanwhile {other} ran {meanwhile}."),
+            format!("If {own} goes on without this interruption, the run passes."),
+        ],
+        swapped: vec![swapped],
+        ..Reason::default()
+    })
+}
+
+/// Returns the first of `own` that depends on one of `others`, after the first of those.
+fn conflict(run: &TraceFile, others: &[usize], own: &[usize]) -> Option<(usize, usize)> {
+    let operation = |step: usize| &run.steps[step].operation;
+    own.iter().find_map(|&own| {
+        let depends =
+            |other: &&usize| dependent(operation(**other), operation(own), Reads::Independent);
+        Some((*others.iter().find(depends)?, own))
+    })
+}
+
+/// Returns true if two steps touch a common object.
+fn have_common(run: &TraceFile, one: usize, other: usize) -> bool {
+    let objects = |step: usize| run.steps[step].operation.objects().map(|(object, _)| object);
+    objects(one).any(|object| objects(other).any(|touched| touched == object))
+}
+
+/// Returns the user's line of a step, or nothing if a library took it by itself.
+fn user_place<'a>(run: &'a TraceFile, found: &Explanation, step: usize) -> Option<&'a str> {
+    let text = run.locations.get(run.steps[step].operation.location.index())?;
+    let is_known = !run.details.caller(step).is_empty() || !user_frame(text).is_library();
+    place_of(run, found, step).filter(|_| is_known)
 }
 
 /// Returns the explanation without pairs at the counter of panics in Rust's standard library, which differs because one of the runs

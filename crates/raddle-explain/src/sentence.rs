@@ -217,7 +217,22 @@ pub(crate) fn place_of<'a>(run: &'a TraceFile, found: &Explanation, step: usize)
     if !caller.is_empty() {
         return Some(caller);
     }
-    let text = run.locations.get(found.steps[step].operation.location.index())?;
+    let location = found.steps[step].operation.location;
+    let text = run.locations.get(location.index())?;
+    // A step of a library that the run did not reach has the line of one that it did.
+    if user_frame(text).is_library() {
+        let thread = found.steps[step].thread;
+        let same = |thread: Option<u32>| {
+            let steps = run.steps.iter().enumerate();
+            let mut same = steps.filter(|(_, step)| {
+                step.operation.location == location && thread.is_none_or(|thread| step.thread == thread)
+            });
+            same.find_map(|(step, _)| Some(run.details.caller(step)).filter(|caller| !caller.is_empty()))
+        };
+        if let Some(caller) = same(Some(thread)).or_else(|| same(None)) {
+            return Some(caller);
+        }
+    }
     (text != NO_LOCATION).then(|| place(text))
 }
 

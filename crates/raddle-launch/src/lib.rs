@@ -16,7 +16,7 @@ pub mod server;
 mod subject;
 mod temporary;
 
-pub use open::{Left, departure, does_not_repeat, open, open_repeating, source_folders};
+pub use open::{Divergence, divergence, does_not_repeat, open, open_repeating, source_folders};
 pub use subject::{
     Keep, Kept, Namer, Output, Repeated, Sources, Subject, explain, minimize, reason, record_path, write,
 };

@@ -48,14 +48,14 @@ pub fn source_folders(file: &TraceFile) -> Vec<PathBuf> {
 pub fn open_repeating(file: &TraceFile, shown: &str) -> Result<Box<dyn Subject>> {
     let mut subject = open(file, shown, Threads::Fibers)?;
     let repeated = subject.replay(file)?;
-    match departure(file, &repeated) {
+    match divergence(file, &repeated) {
         None => Ok(subject),
         Some(left) => Err(does_not_repeat(file, &left, shown)),
     }
 }
 
 /// The divergence of a run from the recorded one.
-pub struct Left {
+pub struct Divergence {
     /// The step, from 0; `None` if only the outcome differs.
     pub step: Option<usize>,
     /// The difference.
@@ -63,10 +63,10 @@ pub struct Left {
 }
 
 /// Compares a replay with the run of `file`.
-pub fn departure(file: &TraceFile, repeated: &Repeated) -> Option<Left> {
+pub fn divergence(file: &TraceFile, repeated: &Repeated) -> Option<Divergence> {
     let now = &repeated.run;
     if let Some((step, what)) = &repeated.divergence {
-        return Some(Left { step: Some(*step), what: what.clone() });
+        return Some(Divergence { step: Some(*step), what: what.clone() });
     }
     let end = |file: &TraceFile| verdict(file).join("; ");
     let what = if now.verdict != file.verdict {
@@ -79,12 +79,12 @@ pub fn departure(file: &TraceFile, repeated: &Repeated) -> Option<Left> {
     } else {
         return None;
     };
-    Some(Left { step: None, what })
+    Some(Divergence { step: None, what })
 }
 
 /// Returns the error for a run that no longer repeats the recorded one.
-pub fn does_not_repeat(file: &TraceFile, left: &Left, shown: &str) -> Error {
-    let Left { step, what } = left;
+pub fn does_not_repeat(file: &TraceFile, left: &Divergence, shown: &str) -> Error {
+    let Divergence { step, what } = left;
     let at = step.map(|step| format!("at step {} of {}: ", step + 1, file.steps.len())).unwrap_or_default();
     let changed = changed(file.front_end);
     anyhow!(

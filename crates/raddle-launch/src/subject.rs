@@ -70,7 +70,7 @@ pub struct Kept {
     pub output: Output,
     /// The path it was written to.
     pub path: Option<PathBuf>,
-    /// The reason why it was not written.
+    /// The reason why it was not written, or not to the requested path.
     pub not_kept: Option<String>,
 }
 
@@ -101,20 +101,16 @@ impl Keep<'_> {
         name(&mut file);
         file.id = file.short_id();
         let raw = TraceFile { id: file.id.clone(), ..raw };
-        let path = record_path(self.path, &file);
-        if let Err(error) = write(&path, &file) {
-            return Kept { file, output, path: None, not_kept: Some(format!("{error:#}")) };
-        }
+        let (path, not_kept) = store(record_path(self.path, &file), &file);
         file.details.set_callers(&output.callers);
-        let mut kept = Kept { file, output, path: Some(path.clone()), not_kept: None };
+        let mut kept = Kept { file, output, path, not_kept };
         if raw.steps.len() > MOST_AUTOMATIC_STEPS {
             return kept;
         }
         let Some(subject) = &mut subject else { return kept };
         let small = if self.minimize {
-            minimize(&mut **subject, &raw, "the failing run", AFTER_A_FAILURE, &path, self.progress)
-                .ok()
-                .flatten()
+            let (path, limits) = (kept.path.as_deref(), Limits::after_a_failure(raw.steps.len()));
+            minimize(&mut **subject, &raw, "the failing run", limits, path, self.progress).ok().flatten()
         } else {
             None
         };
@@ -133,8 +129,22 @@ impl Keep<'_> {
             kept.file.details.reason = reason(&mut **subject, &kept.file);
         }
         // The file is there already, without that.
-        _ = write(&path, &kept.file);
+        _ = kept.path.as_deref().map(|path| write(path, &kept.file));
         kept
+    }
+}
+
+/// Writes a failing run to `path`, or else to the current folder or that of temporary files: the failure may be rare. Returns the
+/// path, and why it is another one.
+fn store(path: PathBuf, file: &TraceFile) -> (Option<PathBuf>, Option<String>) {
+    let Err(error) = write(&path, file) else { return (Some(path), None) };
+    let others = [PathBuf::from(file.file_name()), std::env::temp_dir().join(file.file_name())];
+    match others.into_iter().find(|other| *other != path && write(other, file).is_ok()) {
+        Some(other) => {
+            let why = format!("{error:#}; it is in {}", other.display());
+            (Some(other), Some(why))
+        }
+        None => (None, Some(format!("{error:#}; the same command with --record FILE writes it elsewhere"))),
     }
 }
 
@@ -174,14 +184,14 @@ pub fn write(path: &Path, file: &TraceFile) -> Result<()> {
         .with_context(|| format!("cannot write the failing run to {}", path.display()))
 }
 
-/// Searches for a smaller run than that of `file`, called `shown` in messages. Every smaller one is written
-/// to `path`, as it may be the last. Returns `None` if the failure does not reproduce.
+/// Searches for a smaller run than that of `file`, called `shown` in messages. Smaller ones are written to `path`, as any may be the
+/// last. Returns `None` if the failure does not reproduce.
 pub fn minimize(
     subject: &mut dyn Subject,
     file: &TraceFile,
     shown: &str,
     limits: Limits,
-    path: &Path,
+    path: Option<&Path>,
     progress: &dyn Progress,
 ) -> Result<Option<(TraceFile, Output)>> {
     subject.limit(Deadline::new(Some(limits.time + GRACE)));
@@ -189,7 +199,7 @@ pub fn minimize(
     let mut save = |small: &TraceFile| {
         let mut named = small.clone();
         name(&mut named);
-        write(path, &named)
+        path.map_or(Ok(()), |path| write(path, &named))
     };
     let small = raddle_search::reduce(file, subject, limits, progress, &mut save)?;
     subject.limit(Deadline::new(Some(GRACE)));
@@ -197,7 +207,7 @@ pub fn minimize(
     let output = subject.observe(&mut small);
     name(&mut small);
     small.details.set_callers_if_none(&output.callers);
-    write(path, &small)?;
+    path.map_or(Ok(()), |path| write(path, &small))?;
     Ok(Some((small, output)))
 }
 

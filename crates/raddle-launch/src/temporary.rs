@@ -1,6 +1,6 @@
 //! Temporary files, and those that killed processes have left behind.
 
-use anyhow::{Context, Result};
+use anyhow::{Result, anyhow};
 use std::fs::{File, Metadata, Permissions};
 use std::io::Write;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -31,11 +31,10 @@ impl Temporary {
             .suffix(&format!("-{end}"))
             .permissions(Permissions::from_mode(0o700))
             .tempfile_in(&folder)
-            .with_context(|| format!("cannot create a file in {}", folder.display()))?;
-        let unwritable =
-            || format!("cannot write {}; TMPDIR names another place for it", file.path().display());
-        file.as_file().write_all(content).with_context(unwritable)?;
-        let lock = File::open(file.path()).with_context(unwritable)?;
+            .map_err(|error| unwritable(&folder, &error))?;
+        let unwritable = |error| unwritable(file.path(), &error);
+        file.as_file().write_all(content).map_err(unwritable)?;
+        let lock = File::open(file.path()).map_err(unwritable)?;
         // On a file system without locks, nothing is removed either.
         _ = lock.lock_shared();
         static SWEPT: Once = Once::new();
@@ -50,6 +49,16 @@ impl Temporary {
     pub fn path(&self) -> &Path {
         &self.path
     }
+}
+
+fn unwritable(path: &Path, error: &std::io::Error) -> anyhow::Error {
+    // The message of a failed creation repeats the path.
+    let cause = error.to_string();
+    let cause = cause.split(" at path ").next().unwrap_or_default();
+    anyhow!(
+        "cannot write {}: {cause}\nhelp: set TMPDIR to a folder that can be written and has space",
+        path.display()
+    )
 }
 
 /// Removes files of this user that killed processes have left behind: those that no process has locked.

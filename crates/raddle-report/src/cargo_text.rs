@@ -33,7 +33,7 @@ pub fn test(test: &CargoTest, colours: bool) -> String {
     let mut out =
         format!("{} [{:>8.3}s] {} {}\n", column(word, codes, colours), test.seconds, test.binary, test.test);
     let mut more = |text: &str| {
-        let _ = writeln!(out, "{INDENT}{text}");
+        text.lines().for_each(|line| _ = writeln!(out, "{INDENT}{line}"));
     };
     match test.status {
         TestStatus::Passed => {

@@ -15,10 +15,25 @@ pub struct Limits {
     pub runs: u64,
     /// No run starts after this time.
     pub time: Duration,
+    /// The number of runs without a smaller one after which it ends; after half of all runs, if that is later.
+    pub fruitless: u64,
 }
 
 /// The limits after a failure, when a person waits for the report.
-pub const AFTER_A_FAILURE: Limits = Limits { runs: 600, time: Duration::from_secs(10) };
+pub const AFTER_A_FAILURE: Limits = Limits { runs: 600, time: Duration::from_secs(10), fruitless: 100 };
+
+/// The time between two saved runs of a reduction.
+const PAUSE: Duration = Duration::from_secs(1);
+
+impl Limits {
+    /// Returns the limits after a failure in a run of `steps` steps: fewer runs if they are long.
+    pub fn after_a_failure(steps: usize) -> Limits {
+        const STEPS: u64 = 500_000;
+        const FEWEST: u64 = 60;
+        let runs = (STEPS / (steps as u64).max(1)).clamp(FEWEST, AFTER_A_FAILURE.runs);
+        Limits { runs, ..AFTER_A_FAILURE }
+    }
+}
 
 /// A progress display for a reduction or an explanation. Called after each run.
 pub trait Progress {
@@ -29,8 +44,8 @@ pub trait Progress {
     fn ran(&self, note: &dyn Fn() -> String);
 }
 
-/// Searches for a smaller run with the same failure as that of `file`. `save` gets every smaller one, as it
-/// may be the last.
+/// Searches for a smaller run with the same failure as that of `file`. `save` gets smaller ones, as any may be the last, but at
+/// most one in a second: naming and writing a run may take longer than finding it.
 ///
 /// Returns `None` if the failure does not occur again, and the first error of `save`.
 pub fn reduce<E>(
@@ -43,12 +58,19 @@ pub fn reduce<E>(
     let deadline = Deadline::new(Some(limits.time));
     progress.begin(limits.runs);
     let mut saved = Ok(());
+    let mut pause: Option<Deadline> = None;
+    let mut newest = 0;
     let mut go_on = |best: &Smallest, is_new: bool| {
-        progress.ran(&|| format!("{} switches", best.cost.switches));
-        if is_new && saved.is_ok() {
-            saved = save(&with_origin(file, best.run.clone()));
+        if is_new {
+            newest = best.executions;
         }
-        saved.is_ok() && !deadline.is_over()
+        let is_fruitless = best.executions - newest >= limits.fruitless.max(newest);
+        progress.ran(&|| format!("{} switches", best.cost.switches));
+        if is_new && saved.is_ok() && pause.is_none_or(|pause| pause.is_over()) {
+            saved = save(&with_origin(file, best.run.clone()));
+            pause = Some(Deadline::new(Some(PAUSE)));
+        }
+        saved.is_ok() && !is_fruitless && !deadline.is_over()
     };
     let budget = Budget { executions: limits.runs, go_on: &mut go_on };
     let smallest = minimize(file, budget, execute);

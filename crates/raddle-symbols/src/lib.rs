@@ -30,6 +30,7 @@ use std::path::{Path, PathBuf};
 #[derive(Default)]
 pub struct Symbols {
     modules: BTreeMap<PathBuf, Module>,
+    places: runs::KnownPlaces,
 }
 
 impl Symbols {

@@ -117,7 +117,7 @@ impl<'d> OfUnit<'_, 'd> {
         }
         names.dedup();
         if let (true, LocalQuery::Block { offset, size, element: Some(element), .. }) =
-            (names.is_empty(), query)
+            (names.len() != 1, query)
         {
             return self.of_element(element, *offset, *size);
         }
@@ -297,11 +297,21 @@ fn after_namespaces(name: &str) -> usize {
     name[..end].rfind("::").map_or(0, |from| from + 2)
 }
 
+/// Returns the fields of a variable of Rust without the words of locks and atomics of the standard library: `stock.items` for
+/// `stock.items.inner.state.v.value`.
+pub(crate) fn without_words(fields: &str) -> &str {
+    /// What `RwLock`, `OnceLock` and `Once`, `Mutex` and atomics consist of.
+    const WORDS: [&str; 5] =
+        [".inner.state", ".once.inner.state_and_queued", ".inner.state_and_queued", ".inner.futex", ""];
+    let Some(inner) = fields.strip_suffix(".v.value") else { return fields };
+    WORDS.iter().find_map(|words| inner.strip_suffix(words)).unwrap_or(inner)
+}
+
 /// The fields of a block as a person would say them, without those of the standard library around and inside the value.
 fn own_fields(fields: &str, is_pointer: bool) -> String {
     /// Fields of Rust's `Arc`, `Mutex`, atomics and cells.
     const INNER: [&str; 7] = ["data", "v", "value", "inner", "futex", "__0", "pointer"];
-    let mut path: Vec<&str> = fields.split('.').filter(|field| !field.is_empty()).collect();
+    let mut path: Vec<&str> = without_words(fields).split('.').filter(|field| !field.is_empty()).collect();
     if is_pointer {
         return if path.is_empty() { String::new() } else { format!("->{}", path.join(".")) };
     }
@@ -335,6 +345,11 @@ mod tests {
         assert_eq!(own_fields(".data.v.value", false), "");
         assert_eq!(own_fields(".strong.v.value", false), ".strong");
         assert_eq!(own_fields(".data.data.value.balance", false), ".balance");
+        assert_eq!(own_fields(".data.items.inner.state.v.value", false), ".items");
+        assert_eq!(own_fields(".state.v.value", false), ".state");
+        assert_eq!(without_words("shop::NAME.once.inner.state_and_queued.v.value"), "shop::NAME");
+        assert_eq!(without_words("shop::NEXT.v.value"), "shop::NEXT");
+        assert_eq!(without_words("config.value"), "config.value");
         assert_eq!(own_fields(".done", true), "->done");
         assert_eq!(own_fields("", true), "");
     }

@@ -100,6 +100,7 @@ pub(crate) fn part(variables: &[Variable], address: u64) -> Option<Part> {
     let mut name = variable.name.clone();
     let (start, shape) = variable.shape.find(address - start, &mut name);
     let (start, names) = (variable.start + start, Rc::clone(&shape.names));
+    let name = crate::locals::without_words(&name).to_owned();
     Some(Part { name, start, size: shape.size, base: shape.base, names })
 }
 

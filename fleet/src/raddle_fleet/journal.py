@@ -1,7 +1,7 @@
 """The results that are there: a folder of files of `raddle merge`, one for each finished unit.
 
 A file is written under another name and then renamed, so there is never half of one. The name says which part of the
-search it is, so a unit that was executed twice has one file. Whoever reads the folder again knows all that is done.
+search it is, so a unit that was executed twice has one file. A later reader of the folder sees all finished units.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 //! The arguments of `cargo raddle`.
 
 use super::memory::MemoryArgs;
-use super::native::IsolationArg;
+use super::native::{IsolationArg, PointsArg};
 use super::network::NetworkArgs;
 use super::search::SearchArgs;
 use super::values::duration;
@@ -160,6 +160,9 @@ pub(crate) struct CargoTestArgs {
     pub(crate) memory: MemoryArgs,
     #[command(flatten)]
     pub(crate) network: NetworkArgs,
+    /// Memory accesses of code with hooks that are scheduling points
+    #[arg(long, value_enum, default_value_t = PointsArg::Shared)]
+    pub(crate) points: PointsArg,
     /// Isolation of runs from each other; the runs are the same
     #[arg(long, value_enum, default_value_t = IsolationArg::Reset)]
     pub(crate) isolation: IsolationArg,
@@ -214,6 +217,9 @@ pub(crate) struct CargoRunArgs {
     pub(crate) memory: MemoryArgs,
     #[command(flatten)]
     pub(crate) network: NetworkArgs,
+    /// Memory accesses of code with hooks that are scheduling points
+    #[arg(long, value_enum, default_value_t = PointsArg::Shared)]
+    pub(crate) points: PointsArg,
     /// Isolation of runs from each other; the runs are the same
     #[arg(long, value_enum, default_value_t = IsolationArg::Reset)]
     pub(crate) isolation: IsolationArg,

@@ -53,7 +53,7 @@ pub(crate) struct ReplayArgs {
     #[arg(long, value_enum, default_value_t = ThreadsArg::Fibers)]
     pub(crate) threads: ThreadsArg,
     /// Run a pthreads program under gdb
-    #[arg(long, conflicts_with_all = ["json", "junit", "sarif", "github"])]
+    #[arg(long, conflicts_with_all = ["json", "junit", "sarif", "github", "tolerant"])]
     pub(crate) gdb: bool,
     #[command(flatten)]
     pub(crate) open: OpenArgs,
@@ -76,7 +76,7 @@ Example:
   raddle minimize bug.json -o small.json && raddle replay small.json
 
 Every candidate is executed, and its failure is the same. Fewer thread switches come first, then fewer preemptions, then fewer
-steps. The file is written whenever a smaller run is found, so an interruption loses nothing.
+steps. Smaller runs are written at most once a second; the smallest one at the end, also after Ctrl-C.
 
 Exit status: 1 the smallest run was written, 2 an error, such as a run that does not repeat.")]
 pub(crate) struct MinimizeArgs {
@@ -107,7 +107,7 @@ The closest passing run has the fewest pairs of dependent operations in another 
 of ordering constraints between two operations with which every schedule fails. It is estimated from random schedules.
 At the time limit, the command prints the best answer so far and what it did not try.
 
-Exit status: 1 the failure came again and was explained as far as possible, 2 an error, such as a run that does not repeat.")]
+Exit status: 1 the failure was reproduced and explained as far as possible, 2 an error, such as a run that does not repeat.")]
 pub(crate) struct ExplainArgs {
     /// A failure file, or - for standard input
     pub(crate) file: String,

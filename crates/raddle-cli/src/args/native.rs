@@ -6,7 +6,7 @@ use super::network::NetworkArgs;
 use super::search::SearchArgs;
 use super::values::duration;
 use clap::{Args, ValueEnum};
-use raddle_model::native::Isolation;
+use raddle_model::native::{Isolation, Points};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ pub(crate) struct NativeArgs {
     #[command(flatten)]
     pub(crate) network: NetworkArgs,
     /// Run the program without control, for comparison
-    #[arg(long, value_enum, value_name = "HOW", conflicts_with = "shard")]
+    #[arg(long, value_enum, value_name = "HOW", conflicts_with_all = ["shard", "strategy", "record", "coverage"])]
     pub(crate) baseline: Option<BaselineArg>,
     /// Memory accesses of an instrumented program that are scheduling points
     #[arg(long, value_enum, default_value_t = PointsArg::Shared)]
@@ -124,6 +124,16 @@ pub(crate) enum IsolationArg {
     Reset,
     /// Fork a process for every run; slower
     Fork,
+}
+
+impl From<PointsArg> for Points {
+    fn from(points: PointsArg) -> Points {
+        match points {
+            PointsArg::All => Points::All,
+            PointsArg::Shared => Points::Shared,
+            PointsArg::Sync => Points::Sync,
+        }
+    }
 }
 
 impl From<IsolationArg> for Isolation {

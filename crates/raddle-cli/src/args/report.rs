@@ -14,11 +14,11 @@ Examples:
   raddle report bug.json -o report.xml              JUnit, for continuous integration
   raddle report bug.json --format sarif > bug.sarif
 
-Without --format, the end of OUT's name tells it: .html, .txt, .xml (JUnit), .sarif, .trace.json or .perfetto.json (for
+Without --format, the extension of OUT determines it: .html, .txt, .xml (JUnit), .sarif, .trace.json or .perfetto.json (for
 ui.perfetto.dev), .json (the events). Without OUT it is text.
 
 The report is made from the file alone; no program runs. With --explain the program is run again: the failure is explained, as by
-`raddle explain` but with less effort, and the closest run that passes is shown beside. Source files are put into a page if they are
+`raddle explain` but with less effort, and the closest passing run is shown next to it. Source files are put into a page if they are
 found: below this folder, below --source, and, if you recorded the run on this machine, where its program was built.
 
 Exit status: 0 the report was made, 2 an error in arguments or files.")]

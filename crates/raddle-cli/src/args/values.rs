@@ -35,7 +35,11 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
         "h" => 3_600_000,
         _ => return Err(wrong()),
     };
-    number.checked_mul(milliseconds).filter(|&all| all > 0).map(Duration::from_millis).ok_or_else(wrong)
+    match number.checked_mul(milliseconds) {
+        Some(0) => Err("the time must be more than 0".to_owned()),
+        Some(all) => Ok(Duration::from_millis(all)),
+        None => Err("the time is too long".to_owned()),
+    }
 }
 
 /// Parses a number of runs.

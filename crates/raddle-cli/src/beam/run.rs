@@ -16,7 +16,7 @@ use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, FrontEnd, TraceFile};
 use raddle_report::run_text::verdict;
 use raddle_report::text::plural;
 use raddle_report::{search_text, shape};
-use raddle_search::{Lanes, Portfolio, Seen, ShardResult, Tally, Target, claims};
+use raddle_search::{Lanes, Portfolio, Seen, ShardResult, Tally, Target, claims, is_interrupted};
 use std::fmt::Write;
 
 /// An Erlang program as the target of a search, with a VM for each job.
@@ -98,7 +98,9 @@ pub(crate) fn run(args: &BeamRunArgs, width: usize) -> Result<Executed> {
         });
     }
     let is_complete = found.lost.is_none();
-    let lost = found.lost.map(|why| format!("not all runs were made: {why:#}"));
+    // The signal that interrupts a search also ends the VM.
+    let lost = found.lost.filter(|_| !is_interrupted());
+    let lost = lost.map(|why| format!("not all runs were made: {why:#}"));
     let outcome = conclude(args, &lanes, &found.tally, first, lost, &mut reports, width)?;
     Ok(Executed { outcome, results, is_complete })
 }
@@ -131,9 +133,7 @@ fn conclude(
     report.claims = claims(tally, lanes);
     report.notes.extend(lost);
     if let Some((number, kept)) = &first {
-        if let Some(why) = &kept.not_kept {
-            report.notes.push(format!("{why}; the same command with --record FILE writes it elsewhere"));
-        }
+        report.notes.extend(kept.not_kept.clone());
         report.first_failure = Some(*number);
         report.kind = kept.file.verdict.failure().map(|failure| failure.kind().to_owned());
         report.message = Some(verdict(&kept.file).join("\n"));

@@ -1,7 +1,7 @@
 //! `cargo raddle doctor`: checks with a probe whether the installed compiler still inserts hooks.
 
 use crate::args::CargoDoctorArgs;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, described};
 use anyhow::{Result, ensure};
 use raddle_cargo::{TARGET, cargo, host, probe};
 use raddle_cc::rust::{Hooks, asked, rustc};
@@ -60,7 +60,7 @@ pub(crate) fn remedy(doctor: &Doctor) -> &'static str {
 pub(crate) fn examine(doctor: &mut Doctor) {
     let mut look = |what: &str, found: Result<String>| {
         let ok = found.is_ok();
-        let detail = found.unwrap_or_else(|error| format!("{error:#}"));
+        let detail = found.unwrap_or_else(|error| described(&error));
         doctor.findings.push(Finding { what: what.to_owned(), ok, absent: false, detail });
         ok
     };

@@ -1,6 +1,6 @@
 //! `cargo raddle run`.
 
-use crate::args::{CargoRunArgs, NativeArgs, PointsArg, RacesArg, StoreArgs, ThreadsArg};
+use crate::args::{CargoRunArgs, NativeArgs, RacesArg, StoreArgs, ThreadsArg};
 use crate::ci::Reports;
 use crate::outcome::Outcome;
 use crate::result::{Executed, MergedTarget};
@@ -30,11 +30,11 @@ pub(crate) fn run(args: &CargoRunArgs, width: usize) -> Result<Executed> {
         bail!("there are several programs; name one by --bin: {}", names.join(", "));
     }
     let binary = binaries.remove(0);
-    let path = binary.path.to_str().context("the program's path is no text")?.to_owned();
+    let path = binary.path.to_str().context("the path of the program is not valid UTF-8")?.to_owned();
     let native = native_args(args, path)?;
     // A program is started in the user's folder, as by `cargo run`.
     let here = std::env::current_dir().context("there is no current folder")?;
-    let here = here.to_str().context("the path of the current folder is no text")?.to_owned();
+    let here = here.to_str().context("the path of the current folder is not valid UTF-8")?.to_owned();
     let environment = Environment { directory: Some(here), ..binary.environment };
     crate::native::run_in(&native, &binary.path, &environment, Some("main".to_owned()), width)
 }
@@ -57,7 +57,7 @@ fn native_args(args: &CargoRunArgs, path: String) -> Result<NativeArgs> {
         memory: args.memory.clone(),
         network: args.network.clone(),
         baseline: None,
-        points: PointsArg::Shared,
+        points: args.points,
         // Orderings of a standard library without hooks would be missing.
         races: if with_std { RacesArg::Report } else { RacesArg::Off },
         threads: ThreadsArg::Fibers,

@@ -217,7 +217,7 @@ fn judge(tested: &mut CargoTest, tally: &Tally, is_part: bool) {
     } else if is_single(tally) {
         TestStatus::NotConcurrent
     } else if tally.runs == 0 && !is_part {
-        tested.reason = Some("no run came to its end".to_owned());
+        tested.reason = Some("no run ended".to_owned());
         TestStatus::NotControllable
     } else {
         TestStatus::Passed

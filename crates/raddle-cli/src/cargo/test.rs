@@ -12,7 +12,7 @@ use raddle_cargo::{self as cargo, Binary, LeftOut, Listed, Selection, Wanted, Wo
 use raddle_launch::native::{self, Found, Native};
 use raddle_launch::server::NotControllable;
 use raddle_launch::{Keep, Output, Subject};
-use raddle_model::native::{Setup, Threads};
+use raddle_model::native::{Points, Setup, Threads};
 use raddle_model::{Environment, MemoryModel, TraceFile};
 use raddle_report::shape::{CargoTest, CargoTests, TestStatus};
 use raddle_search::{Identity, Lanes, Part, Portfolio, Search, Seen, ShardResult, Stop};
@@ -227,7 +227,7 @@ impl Session<'_> {
     /// Runs a test under many schedules, or once if it has one thread.
     pub(super) fn test(&mut self, binary: &Binary, test: &Listed, budget: &Budget) -> Result<Tested> {
         let begun = now();
-        let path = binary.path.to_str().context("the program's path is no text")?.to_owned();
+        let path = binary.path.to_str().context("the path of the program is not valid UTF-8")?.to_owned();
         let words: Vec<String> = [path].into_iter().chain(cargo::arguments(test)).collect();
         let mut environment = Environment { test: Some(test.name.clone()), ..binary.environment.clone() };
         // The output is no terminal. The harness would read the description of one in every run.
@@ -321,7 +321,7 @@ impl Session<'_> {
         let names = [
             ("the test", format!("{} {}", facts.test.binary, facts.test.test)),
             ("its build", raddle_symbols::build(program)?),
-            ("the settings of runs", serde_json::to_string(&facts.settings)?),
+            ("the settings of runs", serde_json::to_string(&(facts.settings, Points::from(self.args.points)))?),
         ];
         Ok(identity(&Search { budget, ..search.clone() }, part, facts.test.seed, names))
     }
@@ -338,6 +338,7 @@ impl Session<'_> {
             fail_on_exit: true,
             panics: Some(name.to_owned()),
             callers: true,
+            points: self.args.points.into(),
             isolation: self.args.isolation.into(),
             ..native::setup(lanes, budget.seed, settings, one_run(budget.time, self.args.run_time))
         }

@@ -2,18 +2,21 @@
 //! of which ends at its first data race.
 
 use anyhow::{Result, bail};
-use raddle_launch::native::{Native, namer};
+use raddle_launch::Subject;
+use raddle_launch::native::{Native, Program, namer, trace_file};
 use raddle_model::Environment;
-use raddle_model::native::Setup;
+use raddle_model::native::{Setup, Threads};
 use raddle_report::run_text::verdict;
 use raddle_report::shape::Races;
-use raddle_search::{Budget, Identity, Part, Search, ShardResult, Stop, Tally};
+use raddle_search::{Budget, Deadline, Identity, Part, Search, ShardResult, Stop, Tally};
 use std::time::Duration;
 
 /// One run in this many is repeated.
 const SHARE: u64 = 10;
 /// Additional runs are skipped if fewer than this fit into their time; each server starts with some profiling runs.
 const FEWEST: u32 = 10;
+/// The time limit of the run that names the memory of a data race.
+const LONGEST: Duration = Duration::from_secs(5);
 /// The maximum number of additional runs.
 const MOST: u64 = 200;
 
@@ -54,10 +57,17 @@ pub(super) fn look(
     setup.coverage = None;
     let found = Native::new(words, environment, &setup)?.run(search)?;
     let first = found.first.iter().filter(|(_, ran)| ran.kind.as_deref() == Some(KIND));
-    let mut name = namer();
-    let mut messages = first.filter_map(|(_, ran)| ran.trace.as_deref()).map(|file| {
-        let mut file = file.clone();
-        name(&mut file);
+    let mut messages = first.filter(|(_, ran)| ran.trace.is_some()).map(|(_, ran)| {
+        let mut file = trace_file(ran, words, environment, &setup);
+        match Program::open(&file, "the run with a data race", Threads::Fibers) {
+            // Repeated once, to name the memory.
+            Ok(mut program) => {
+                program.limit(Deadline::new(Some(LONGEST)));
+                program.observe(&mut file);
+                program.namer()(&mut file);
+            }
+            Err(_) => drop(namer()(&mut file)),
+        }
         verdict(&file).join("\n")
     });
     let message = messages.next();

@@ -4,7 +4,8 @@ use super::races;
 use crate::args::{NativeArgs, PointsArg, ThreadsArg};
 use crate::ci::{Reports, searched};
 use crate::notes::{
-    early_timeouts, exit_statuses, forks, missed_memory, report, reset_difference, unexplored_memory,
+    early_timeouts, exit_statuses, forks, missed_memory, no_threads, report, reset_difference,
+    unexplored_memory,
 };
 use crate::outcome::Outcome;
 use crate::result::{Failing, MergedTarget, identity};
@@ -207,14 +208,13 @@ impl Searched {
         notes.extend(unexplored_memory(&tally, facts.settings).filter(|_| !facts.is_rust));
         notes.extend(missed_memory(&tally));
         notes.extend(exit_statuses(&tally));
+        notes.extend(no_threads(&tally));
         notes.extend(reset_difference(&tally));
         notes.extend(lost.map(|why| format!("not all runs were made: {why}")));
         if let Some(First { number, iroots, kept }) = &first {
             report.kind = kept.file.verdict.failure().map(|failure| failure.kind().to_owned());
             report.failure_file = kept.path.as_ref().map(|path| path.display().to_string());
-            if let Some(why) = &kept.not_kept {
-                notes.push(format!("{why}; the same command with --record FILE writes it elsewhere"));
-            }
+            notes.extend(kept.not_kept.clone());
             notes.extend(early_timeouts(&kept.file, facts.settings));
             report.first_failure = Some(*number);
             report.iroots.clone_from(iroots);

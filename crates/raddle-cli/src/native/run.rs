@@ -5,7 +5,7 @@ use super::linearizable;
 use super::memory::{self, Memory};
 use super::races;
 use super::report::{Facts, First, Searched};
-use crate::args::{MemoryArg, NativeArgs, PointsArg, RacesArg, ThreadsArg};
+use crate::args::{MemoryArg, NativeArgs, RacesArg, ThreadsArg};
 use crate::ci::Reports;
 use crate::notes::in_short;
 use crate::outcome::Outcome;
@@ -15,7 +15,7 @@ use anyhow::{Context, Result, ensure};
 use raddle_cc::Source;
 use raddle_launch::native::{self, Native, Program, find, has_hooks_in_std, namer, trace_file};
 use raddle_launch::{Keep, Output, Subject};
-use raddle_model::native::{Points, RunResult, Setup, Threads};
+use raddle_model::native::{RunResult, Setup, Threads};
 use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Environment, MemoryModel, Settings, TraceFile};
 use raddle_report::search_text;
 use raddle_report::shape;
@@ -37,6 +37,17 @@ pub(crate) fn run(args: &NativeArgs, width: usize) -> Result<Executed> {
     run_in(args, &program, &environment, None, width)
 }
 
+/// Returns the path of a program, which failure files store as text.
+fn utf8(program: &Path) -> Result<String> {
+    let path = program.to_str().with_context(|| {
+        format!(
+            "{}: the path is not valid UTF-8\nhelp: move the program to a folder with another name",
+            program.display()
+        )
+    })?;
+    Ok(path.to_owned())
+}
+
 /// Implements `raddle run`, with `program` instead of the first word, started in `environment`. A panic of
 /// the thread called `panics` that ends the run is a failure.
 pub(crate) fn run_in(
@@ -46,7 +57,7 @@ pub(crate) fn run_in(
     panics: Option<String>,
     width: usize,
 ) -> Result<Executed> {
-    let mut words = vec![program.to_str().context("the program's path is no text")?.to_owned()];
+    let mut words = vec![utf8(program)?];
     words.extend_from_slice(&args.program[1..]);
     if let Some(kind) = args.baseline {
         let report = baseline::run(args, kind, &words)?;
@@ -205,11 +216,7 @@ fn setup(args: &NativeArgs, lanes: &Lanes, program: &Path) -> Result<Setup> {
         ..args.search.settings()
     };
     Ok(Setup {
-        points: match args.points {
-            PointsArg::All => Points::All,
-            PointsArg::Shared => Points::Shared,
-            PointsArg::Sync => Points::Sync,
-        },
+        points: args.points.into(),
         threads: threads(args.threads),
         isolation: args.isolation.into(),
         expected: args.expect_output.as_deref().map(expected).transpose()?,
@@ -232,7 +239,7 @@ pub(crate) fn threads(arg: ThreadsArg) -> Threads {
 /// Returns the path of the file with the expected output, for processes and replays in other folders.
 fn expected(path: &Path) -> Result<String> {
     let shown = path.display();
-    let whole = std::fs::canonicalize(path).with_context(|| format!("cannot find {shown}"))?;
+    let whole = std::fs::canonicalize(path).with_context(|| format!("cannot find {shown}\nhelp: check the path"))?;
     // The runtime reads it later, when an error would look like one of a run.
     std::fs::read(&whole).with_context(|| format!("cannot read the expected output, {shown}"))?;
     Ok(whole.to_str().with_context(|| format!("{shown}: the path is not valid UTF-8"))?.to_owned())

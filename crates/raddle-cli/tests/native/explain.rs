@@ -1,6 +1,6 @@
 //! Explanations of C programs with known bugs.
 
-use super::{folder, raddle};
+use super::{compile, folder, raddle};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -44,6 +44,20 @@ fn lines(pair: &Value, file: &str) -> [u32; 2] {
     });
     lines.sort_unstable();
     lines
+}
+
+/// No order of two operations explains accesses that are not seen.
+#[test]
+fn an_interruption_explains_what_is_not_seen() {
+    let folder = compile("interrupted", "hidden", &[]);
+    let output = raddle(&folder, &["run", "--strategy", "random-walk", "--", "./hidden"]);
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    let (_, why) = text.split_once("\nWhy: ").unwrap_or_else(|| panic!("{text}"));
+    let name = &why[..2];
+    let begin = format!("{name} was interrupted between hidden.c:6 and hidden.c:8; meanwhile T");
+    let end = format!("If {name} goes on without this interruption, the run passes.");
+    assert!(why.starts_with(&begin) && why.contains(&end), "{text}");
 }
 
 /// The two lines whose order makes the difference, the number of orderings that the bug needs if it can be

@@ -78,3 +78,18 @@ fn a_deadlock_report_has_source_names() {
         assert!(file["locations"].as_array().expect("a list").contains(&place), "{file}");
     }
 }
+
+/// The C++ library calls `malloc` without frame pointers, and its frame may hold the address of `main`.
+#[test]
+fn an_allocation_is_shown_where_the_program_makes_it() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/c/fail/observer.cc");
+    let source = std::fs::read_to_string(&path).expect("the program is there");
+    let made = line(&source, "make_unique", 0);
+    let folder = folder("places_allocation");
+    let output = raddle(&folder, &["run", path.to_str().expect("the path is UTF-8")]);
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    for part in [&format!("allocated by main:\n  main at observer.cc:{made}\n"), "lock s.mutex_ ", "write listener.seen "] {
+        assert!(text.contains(part), "`{part}` is missing in: {text}");
+    }
+}

@@ -134,7 +134,7 @@ fn a_missing_library_is_reported() {
     gcc(&["-shared", "-fPIC", "part.c", "-o", "libpart.so"]);
     gcc(&["main.c", "-L.", "-lpart", "-o", "main"]);
     let words = ["run", "--", "./main"];
-    refused(&folder, &words, &["libpart.so", "the dynamic loader cannot start it", "is a library missing?"]);
+    refused(&folder, &words, &["libpart.so", "the dynamic loader cannot start it", "help: install the library"]);
     let main = "#include <unistd.h>\n__attribute__((constructor)) void early(void) { _exit(3); }\nint main(void) { return 0; }\n";
     write(folder.join("main.c"), main).expect("the folder can be written to");
     gcc(&["main.c", "-o", "main"]);
@@ -162,7 +162,7 @@ fn limits_of_the_system_are_no_failures_of_the_program() {
     }
 }
 
-/// If anything cannot be written, the failure is displayed and the exit status reflects it.
+/// If anything cannot be written, the failure is displayed and kept elsewhere, and the exit status reflects it.
 #[test]
 fn a_failure_is_shown_where_it_cannot_be_written() {
     let folder = compile("unwritable", "lost_update", &[]);
@@ -170,13 +170,18 @@ fn a_failure_is_shown_where_it_cannot_be_written() {
         let output = raddle(&folder, &["run", "--record", path, "--", "./lost_update"]);
         let text = String::from_utf8_lossy(&output.stdout);
         assert_eq!(output.status.code(), Some(1), "{text}");
-        assert!(text.contains("assertion `counter == 2` failed") && !text.contains("replay: "), "{text}");
+        assert!(text.contains("assertion `counter == 2` failed") && text.contains("\nWhy: "), "{text}");
         let note = format!("\nNote: cannot write the failing run to {path}: {why}");
-        assert!(text.contains(&note) && text.contains("with --record FILE writes it elsewhere"), "{text}");
+        assert!(text.contains(&note), "{text}");
+        let (_, kept) = text.split_once("; it is in ").expect("it is kept in the current folder");
+        let kept = kept.trim().trim_end_matches('.');
+        assert!(text.contains(&format!("replay: raddle replay {kept}\n")), "{text}");
+        assert_eq!(raddle(&folder, &["replay", kept]).status.code(), Some(1), "{kept}");
         let output = raddle(&folder, &["run", "--json", "--record", path, "--", "./lost_update"]);
         let report: Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
         assert_eq!((output.status.code(), &report["kind"]), (Some(1), &"assertion".into()), "{report}");
-        assert!(report["failure_file"].is_null() && report["notes"][0].as_str().is_some(), "{report}");
+        assert_eq!(report["failure_file"], kept, "{report}");
+        assert!(report["notes"][0].as_str().is_some(), "{report}");
     }
     let full = std::fs::File::options().write(true).open("/dev/full").expect("it is there");
     let mut command = Command::new(env!("CARGO_BIN_EXE_raddle"));

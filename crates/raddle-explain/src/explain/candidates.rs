@@ -2,7 +2,7 @@
 
 use super::Search;
 use crate::swap::{MOST_PAIRS, Pair, earlier_pairs, interruption, pairs, reaches};
-use raddle_model::{Kind, ObjectId};
+use raddle_model::{Failure, Kind, ObjectId};
 
 impl Search<'_> {
     /// Returns the pairs that could have happened in the other order, and those with earlier steps; at least
@@ -50,11 +50,21 @@ impl Search<'_> {
         if self.effort.near {
             let is_minor = |step: usize| self.minor.get(step).is_some_and(|&minor| minor);
             for pairs in [&mut latest, &mut earlier] {
-                pairs.sort_by_key(|pair| is_minor(pair.first) || is_minor(pair.second));
+                pairs.sort_by_cached_key(|pair| {
+                    (is_minor(pair.first) || is_minor(pair.second), !self.is_shown(pair.second))
+                });
             }
         }
         earlier.truncate(MOST_PAIRS);
         (latest, earlier)
+    }
+
+    /// Returns true for a step that a report shows: one that happened, or the wait of a thread at the end of a deadlock.
+    fn is_shown(&self, step: usize) -> bool {
+        let is_deadlock = matches!(self.run.verdict.failure(), Some(Failure::Deadlock { .. }));
+        let thread = self.found.steps[step].thread;
+        let is_next = || self.found.steps[self.happened..step].iter().all(|other| other.thread != thread);
+        step < self.happened || is_deadlock && is_next()
     }
 
     /// Returns the objects that the thread of the last step read last: the failing thread has compared them.

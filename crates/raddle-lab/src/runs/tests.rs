@@ -93,7 +93,7 @@ fn measured(name: &str, parameters: &[(String, i64)]) -> (u64, u64, Option<u64>)
     let found = found.unwrap_or_else(|| panic!("{name} fails"));
     let machine = compile(&file.program, &file.parameters).unwrap();
     let mut lab = Lab::new(machine.clone(), &found);
-    let limits = Limits { runs: 2_000, time: Duration::from_secs(600) };
+    let limits = Limits { runs: 2_000, time: Duration::from_secs(600), fruitless: u64::MAX };
     let small = reduce(&found, &mut lab, limits).expect("the failure recurs");
     assert_eq!(Symptom::of(&small), Symptom::of(&found), "{name}");
     let again = lab.execute(&Schedule::of(&small), Wanted::Failing).expect("a minimized run replays");
@@ -177,7 +177,7 @@ fn another_failure_is_not_the_same() {
     });
     let found = found.expect("the second assertion fails sometimes");
     let machine = compile(&file.program, &[]).unwrap();
-    let limits = Limits { runs: 2_000, time: Duration::from_secs(600) };
+    let limits = Limits { runs: 2_000, time: Duration::from_secs(600), fruitless: u64::MAX };
     let small = reduce(&found, &mut Lab::new(machine, &found), limits).unwrap();
     assert_eq!((Symptom::of(&small), small.switches()), (Symptom::of(&found), 2));
 }
@@ -201,7 +201,7 @@ fn a_long_run_is_reduced_in_few_runs() {
     let found = found.expect("an update is lost sometimes");
     assert!(found.switches() > 2_000, "{}", found.switches());
     let machine = compile(&file.program, &[]).unwrap();
-    let limits = Limits { runs: 2_000, time: Duration::from_secs(600) };
+    let limits = Limits { runs: 2_000, time: Duration::from_secs(600), fruitless: u64::MAX };
     let small = reduce(&found, &mut Lab::new(machine, &found), limits).unwrap();
     let runs = small.minimized.expect("it tells of it").executions;
     // Without removing many switches at once it takes more than twice as many runs.

@@ -80,7 +80,7 @@ fn commands(library: &OsStr, arguments: &[String]) -> Result<String> {
     // The shell with which gdb starts the program must not become the program.
     let mut wrapper = format!("env -u LINES -u COLUMNS {SOCKET}={NUMBER}");
     let mut set = |name: &str, value: &OsStr| {
-        let value = value.to_str().with_context(|| format!("{name} is no text"))?;
+        let value = value.to_str().with_context(|| format!("{name} is not valid UTF-8"))?;
         let _ = write!(wrapper, " {name}={}", quoted(value)?);
         anyhow::Ok(())
     };

@@ -145,8 +145,8 @@ impl Server {
         let status = self.process.wait().ok();
         match status.map(|status| (status.code(), status.signal())) {
             Some((Some(LOADER_FAILED), _)) => {
-                "the dynamic loader cannot start it, as it says above; is a library missing? \
-                 `ldd` lists what it needs, LD_LIBRARY_PATH names folders to look in"
+                "the dynamic loader cannot start it, as it says above\nhelp: install the library that it names, or set LD_LIBRARY_PATH \
+                 to its folder; `ldd` lists all that are needed"
                     .to_owned()
             }
             Some((Some(code), _)) => format!("it ends with status {code} before it reaches `main`"),

@@ -85,6 +85,8 @@ fn details(run: &TraceFile, again: &TraceFile, plain: &[String]) -> Details {
             let outermost = frames(way).filter(|frame| !frame.is_library()).last();
             *start = match outermost.and_then(|frame| Some((frame.function?, frame.place()))) {
                 Some(("operator()", place)) => format!("lambda {place}"),
+                // The function around a closure has its name in front.
+                Some((function, place)) if function.ends_with("{closure}") => format!("closure {place}"),
                 Some((function, _)) => function.to_owned(),
                 None => String::new(),
             };

@@ -23,7 +23,7 @@ pub fn find(name: &str) -> Result<PathBuf> {
             format!("no program `{name}` in PATH\nhelp: check the name; a program in this folder is written with its path, as ./{name}")
         })?
     };
-    let path = std::fs::canonicalize(&path).with_context(|| format!("cannot find {name}"))?;
+    let path = std::fs::canonicalize(&path).with_context(|| format!("cannot find {name}\nhelp: check the path"))?;
     check_file(&path)?;
     check_content(&path)?;
     Ok(path)
@@ -201,6 +201,11 @@ fn script(path: &Path, rest: &[u8]) -> Result<()> {
     ensure!(
         !line.is_empty(),
         "{shown}: is a script without an interpreter after `#!`\nhelp: name its interpreter, as in: raddle run -- sh {shown}"
+    );
+    let interpreter = line.split_whitespace().next().unwrap_or_default();
+    ensure!(
+        Path::new(interpreter).exists(),
+        "{shown}: is a script, and its interpreter {interpreter} does not exist\nhelp: correct its first line"
     );
     let script = path.to_string_lossy();
     bail!(

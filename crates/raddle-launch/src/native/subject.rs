@@ -206,9 +206,14 @@ fn setup(file: &TraceFile, shown: &str, threads: Threads, time: Duration) -> Res
             file.program
         );
     }
+    ensure!(
+        program.exists(),
+        "{shown}: its program, {}, does not exist\nhelp: put it back, or find the failure again with another one",
+        file.program
+    );
     find(&file.program).with_context(|| {
         format!(
-            "{shown}: its program cannot be started; put it back, or find the failure again with another one"
+            "{shown}: its program cannot be started\nhelp: put it back, or find the failure again with another one"
         )
     })?;
     let words = [std::slice::from_ref(&file.program), &file.arguments[..]].concat();

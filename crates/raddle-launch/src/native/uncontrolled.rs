@@ -110,7 +110,10 @@ impl Process<'_> {
         let stderr = complaints.try_clone().context("cannot share a file")?;
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(stderr);
         let mut child = command.spawn().with_context(|| format!("cannot start {}", words[0]))?;
-        let Some(status) = wait(&mut child, run_time)? else { return Ok(Some("hang".to_owned())) };
+        let Some(status) = wait(&mut child, run_time)? else {
+            // A run that an interrupt ends does not hang.
+            return Ok((!is_interrupted()).then(|| "hang".to_owned()));
+        };
         let mut text = Vec::new();
         complaints
             .rewind()

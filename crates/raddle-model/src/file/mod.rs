@@ -238,7 +238,7 @@ pub enum FileError {
     Foreign,
     /// It has an unknown format version.
     #[error(
-        "unsupported format version {found}: this version of raddle reads versions 1 to {FORMAT_VERSION}; use the version that wrote the file"
+        "unsupported format version {found}: this version of raddle reads versions 1 to {FORMAT_VERSION}"
     )]
     Version {
         /// The version in the file.

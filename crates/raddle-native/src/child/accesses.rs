@@ -44,19 +44,19 @@ pub(crate) struct Accesses {
     /// write between them, and all.
     unseen: [u32; 3],
     /// The addresses of the last of these reads, since the latest yield.
-    few: Few,
+    recent: RecentReads,
 }
 
 /// The addresses that a thread reads between two yields, if they are few.
 #[derive(Default)]
-struct Few {
+struct RecentReads {
     addresses: [usize; 4],
     count: usize,
     /// The number of consecutive yields with few addresses and without a step of another thread.
     times: u32,
 }
 
-impl Few {
+impl RecentReads {
     /// Records a read.
     fn add(&mut self, address: usize) {
         if self.count > self.addresses.len() || self.addresses[..self.count].contains(&address) {
@@ -140,7 +140,7 @@ impl Accesses {
         *reads = if is_read { *reads + 1 } else { 0 };
         *all += 1;
         if *reads > MOST_UNSEEN[1] - MOST_UNSEEN[1] / PART {
-            self.few.add(address);
+            self.recent.add(address);
         }
         let unseen = self.unseen;
         (0..MOST_UNSEEN.len()).find(|&index| unseen[index] > MOST_UNSEEN[index])
@@ -158,7 +158,7 @@ impl Accesses {
         /// The number of consecutive yields after which such a thread is spinning, and the number of reads between
         /// its yields from then on.
         const SPINNING: (u32, u32) = (256, 16);
-        let times = self.few.note_yield(is_alone && index == 1);
+        let times = self.recent.note_yield(is_alone && index == 1);
         let next = if times > SPINNING.0 { SPINNING.1 } else { MOST_UNSEEN[index] / PART };
         self.unseen[index] = MOST_UNSEEN[index] - next;
     }

@@ -186,7 +186,20 @@ fn user_call(here: usize, address: u64, stack: Extent, code: &Range<u64>) -> Opt
     let first = here.next_multiple_of(WORD);
     let entry = (first..limit.min(stack.top - WORD)).step_by(WORD).rfind(|&at| word(at) == address)?;
     let above = (entry + WORD..limit.min(stack.top - WORD)).step_by(WORD).take(MOST);
-    above.map(word).find(|value| code.contains(value) && code.contains(&(value - 7)) && follows_call(*value))
+    above.map(word).find(|value| {
+        let is_code = code.contains(&value.wrapping_sub(7)) && code.contains(&value.wrapping_add(8));
+        is_code && follows_call(*value) && !begins_function(*value)
+    })
+}
+
+/// Returns true if a function of the program begins at an address, whose pointer a library has saved: programs with hooks keep frame
+/// pointers. The function before it may end with a call that does not return.
+fn begins_function(address: u64) -> bool {
+    const PUSH_FRAME: [u8; 4] = [0x55, 0x48, 0x89, 0xe5];
+    const ENDBR64: [u8; 4] = [0xf3, 0x0f, 0x1e, 0xfa];
+    // SAFETY: the caller has checked that these bytes lie in the code of the program.
+    let bytes = unsafe { *(address as *const [u8; 4]) };
+    bytes == PUSH_FRAME || bytes == ENDBR64
 }
 
 /// Returns true if the instruction before an address is a call.

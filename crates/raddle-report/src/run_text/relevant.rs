@@ -2,8 +2,8 @@
 
 use crate::events::Timeline;
 use crate::failure_report::ConflictPair;
-use raddle_model::{Holding, ObjectId};
-use std::collections::BTreeSet;
+use raddle_model::{Holding, ObjectId, TextFrame, frames, is_standard};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// With more steps on the objects that matter, only those of the pairs are shown.
 const MOST: usize = 30;
@@ -30,6 +30,10 @@ pub(crate) fn relevant(run: &Timeline, pairs: &[ConflictPair]) -> Option<BTreeSe
     let around: Vec<usize> = (0..run.executed).filter(touches).collect();
     if around.len() <= MOST {
         steps.extend(around);
+    }
+    // An interruption has no object of its own.
+    if objects.is_empty() && !pairs.is_empty() {
+        steps.extend(shared(run, &threads));
     }
     // What a thread did while it held a lock that matters is what the lock is for.
     let taken = run.holds.iter().filter(|hold| steps.contains(&(hold.from as usize)));
@@ -64,6 +68,35 @@ pub(crate) fn relevant(run: &Timeline, pairs: &[ConflictPair]) -> Option<BTreeSe
     });
     steps.extend(waiting.filter(|&step| Some(run.events[step].thread) != run.harness));
     (!steps.is_empty() && (!pairs.is_empty() || run.failure == Some("deadlock"))).then_some(steps)
+}
+
+/// Returns what the code of the user itself, and not a library, did to memory that several of `threads` touch and one writes.
+fn shared(run: &Timeline, threads: &BTreeSet<u32>) -> Vec<usize> {
+    let is_of_the_user = |step: &usize| {
+        let Some(place) = run.place(&run.events[*step]) else { return false };
+        let mut inside = frames(&place.text).take_while(TextFrame::is_library);
+        !place.is_library() && inside.all(|frame| frame.file.is_some_and(is_standard))
+    };
+    let is_counter = |object: ObjectId| {
+        let name = run.object(object.0);
+        [".strong", ".weak", "std::"].iter().any(|part| name.contains(part))
+    };
+    let own: Vec<usize> = (0..run.executed)
+        .filter(|&step| threads.contains(&run.events[step].thread) && is_of_the_user(&step))
+        .collect();
+    let mut touched: BTreeMap<ObjectId, (BTreeSet<u32>, bool)> = BTreeMap::new();
+    for event in own.iter().map(|&step| &run.events[step]) {
+        for (object, writes) in event.operation.objects() {
+            let (threads, is_written) = touched.entry(object).or_default();
+            threads.insert(event.thread);
+            *is_written |= writes;
+        }
+    }
+    touched.retain(|&object, (threads, is_written)| threads.len() > 1 && *is_written && !is_counter(object));
+    let is_shared =
+        |step: &usize| run.events[*step].operation.objects().any(|(object, _)| touched.contains_key(&object));
+    let shared: Vec<usize> = own.into_iter().filter(is_shared).collect();
+    if shared.len() <= MOST { shared } else { Vec::new() }
 }
 
 /// Returns the latest steps on the objects that threads of a deadlock wait for, apart from those that only give back.

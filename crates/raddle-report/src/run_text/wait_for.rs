@@ -6,6 +6,9 @@ use raddle_model::{
     BlockReason, Blocked, Failure, Kind, MemoryOrder, ObjectId, Operation, ThreadId, TraceFile,
 };
 
+/// The state of a parked thread in Rust's standard library.
+const PARKED: u64 = u32::MAX as u64;
+
 /// A thread that waits at the end of a run.
 pub(crate) struct Wait<'a> {
     pub(crate) entry: &'a Blocked,
@@ -61,10 +64,13 @@ pub(crate) fn changer(
 ) -> Option<(ObjectId, ThreadId, usize)> {
     // A futex is looked at in the step before the wait, at the same location.
     let word = |entry: &Blocked| {
-        let look = file.steps.iter().rfind(|step| step.thread == entry.thread.0)?.operation;
+        let at = file.steps.iter().rposition(|step| step.thread == entry.thread.0)?;
+        let look = file.steps[at].operation;
         let is_look =
             entry.reason == BlockReason::Park && look.kind == Kind::Read && look.location == entry.location;
-        is_look.then_some(look.object()?)
+        // The waiting thread has written that it is parked: the word is no lock.
+        let is_parked = file.values.of(at).any(|(_, value)| value.read == Some(PARKED));
+        (is_look && !is_parked).then_some(look.object()?)
     };
     let own = word(entry)?;
     let waits =

@@ -9,4 +9,5 @@ mod values;
 
 pub use address::address;
 pub use memory::name_objects;
+pub(crate) use places::KnownPlaces;
 pub use places::{Sources, locate, locate_of, translate};

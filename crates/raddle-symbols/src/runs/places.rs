@@ -9,6 +9,7 @@ use raddle_model::native;
 use raddle_model::{CALLED, INLINED, TraceFile, is_standard};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
+use std::rc::Rc;
 
 /// The paths of source files, by their names in locations.
 pub type Sources = BTreeMap<String, PathBuf>;
@@ -62,18 +63,19 @@ pub fn locate(symbols: &mut Symbols, places: &mut [String]) -> Sources {
 
 /// Tells places as [`locate`] does, for the user whose code is in the folder `own`.
 pub fn locate_of(symbols: &mut Symbols, places: &mut [String], own: Option<&str>) -> Sources {
-    let located: Vec<Vec<Step>> = places.iter().map(|text| frames(symbols, text, own)).collect();
-    let users = located.iter().flatten().filter(|step| step.library.is_none());
-    let sources: BTreeSet<PathBuf> = users.filter_map(|step| step.frame.file.as_deref()).map(plain).collect();
-    for (text, steps) in places.iter_mut().zip(located) {
+    let located: Vec<Rc<[Step]>> = places.iter().map(|text| known_frames(symbols, text, own)).collect();
+    let users = located.iter().flat_map(|steps| steps.iter()).filter(|step| step.library.is_none());
+    let files: BTreeSet<&str> = users.filter_map(|step| step.frame.file.as_deref()).collect();
+    let sources: BTreeSet<PathBuf> = files.iter().map(|file| plain(file)).collect();
+    let names: BTreeMap<&str, String> =
+        files.iter().map(|&file| (file, short(&plain(file), &sources))).collect();
+    for (text, steps) in places.iter_mut().zip(&located) {
         let mut described = String::new();
-        for Step { mut frame, library, is_call } in steps {
-            frame.file = library.or_else(|| frame.file.map(|file| short(&plain(&file), &sources)));
-            if frame.file.as_ref().is_some_and(|file| file.ends_with(".rs")) {
-                frame.function = frame.function.map(|function| rust_names::short(&function));
-            }
+        for Step { frame, library, is_call } in steps.iter() {
+            let named = || names.get(frame.file.as_deref()?).cloned();
+            let frame = Frame { file: library.clone().or_else(named), ..frame.clone() };
             if !described.is_empty() {
-                described.push_str(if is_call { CALLED } else { INLINED });
+                described.push_str(if *is_call { CALLED } else { INLINED });
             }
             described.push_str(&frame.to_string());
         }
@@ -82,6 +84,34 @@ pub fn locate_of(symbols: &mut Symbols, places: &mut [String], own: Option<&str>
         }
     }
     sources.iter().map(|path| (short(path, &sources), path.clone())).collect()
+}
+
+/// The functions at places that were looked up before: the runs of one program have mostly the same places.
+#[derive(Default)]
+pub(crate) struct KnownPlaces {
+    /// The folder of the user's own code.
+    own: Option<String>,
+    steps: BTreeMap<String, Rc<[Step]>>,
+}
+
+/// Returns the same as [`frames`], looked up once for each place.
+fn known_frames(symbols: &mut Symbols, text: &str, own: Option<&str>) -> Rc<[Step]> {
+    if symbols.places.own.as_deref() != own {
+        symbols.places = KnownPlaces { own: own.map(str::to_owned), steps: BTreeMap::new() };
+    }
+    if let Some(steps) = symbols.places.steps.get(text) {
+        return Rc::clone(steps);
+    }
+    let mut steps = frames(symbols, text, own);
+    for Step { frame, library, .. } in &mut steps {
+        let file = library.as_ref().or(frame.file.as_ref());
+        if file.is_some_and(|file| file.ends_with(".rs")) {
+            frame.function = frame.function.take().map(|function| rust_names::short(&function));
+        }
+    }
+    let steps: Rc<[Step]> = Rc::from(steps);
+    symbols.places.steps.insert(text.to_owned(), Rc::clone(&steps));
+    steps
 }
 
 /// A function on the way to a place.

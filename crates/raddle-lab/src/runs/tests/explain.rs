@@ -346,7 +346,7 @@ fn reason_of(program: &str) -> Option<raddle_model::Reason> {
     failing(&file, "random-walk", 1_000, &mut |run| found.insert(run).verdict.failure().is_some());
     let found = found.expect("it fails");
     let mut lab = Lab::new(compile(&file.program, &[]).unwrap(), &found);
-    let limits = Limits { runs: 600, time: std::time::Duration::from_secs(600) };
+    let limits = Limits { runs: 600, time: std::time::Duration::from_secs(600), fruitless: u64::MAX };
     let small = reduce(&found, &mut lab, limits).expect("the failure recurs");
     let effort = Effort::after_a_failure(small.steps.len());
     let explained = explain(&small, effort, &mut |_| true, &mut lab).expect("the failure occurs again");
