@@ -123,7 +123,7 @@ impl Program for Cast<'_> {
                     self.waiting += 1;
                     engine.expect_outside(true);
                 }
-                let next = actor.last.map(|last| last + 1);
+                let next = self.actors[thread.index()].last.map(|last| last + 1);
                 if next.is_some_and(|next| self.data.joined.binary_search(&next).is_ok()) {
                     engine.join_next(thread);
                 }
