@@ -73,8 +73,9 @@ impl Engine {
     fn can_run_unless_tired(&mut self, thread: ThreadId) -> bool {
         let entry = self.threads.get_mut(thread);
         let Operation { argument, kind, .. } = entry.operation;
-        let tired =
-            entry.spin.is_suspect() && entry.spin.is_over(self.config.patience, kind) && self.inside.is_none();
+        let tired = entry.spin.is_suspect()
+            && entry.spin.is_over(self.config.patience, kind)
+            && self.inside.is_none();
         let info = kind.info();
         if info.timed && argument != Operation::UNTIMED || info.waits == Waits::Quiet {
             self.set_deadline(thread);
