@@ -280,7 +280,7 @@ impl<'a> Session<'a> {
             ..length
         };
         let begun = now();
-        let ran = self.targets.turn(index, seed, length)?;
+        let mut ran = self.targets.turn(index, seed, length)?;
         let sighting = Sighting {
             worker: worker.clone(),
             turn: number,
@@ -297,9 +297,13 @@ impl<'a> Session<'a> {
             // The turn is made again. Its failure is kept, and counts once.
             return failure.map_or(Ok(()), |failure| self.keep(&failure, &build, None));
         }
-        if ran.runs == 0 && (ran.lost.is_none() || raddle_search::is_interrupted()) {
-            // The time was over before its first run.
-            return Ok(());
+        if ran.runs == 0 {
+            if raddle_search::is_interrupted() {
+                // The time was over before its first run.
+                return Ok(());
+            }
+            ran.lost
+                .get_or_insert_with(|| "no run ended within a turn; --turn makes turns longer".to_owned());
         }
         let Ran { runs, failures, threads, steps, census, ended, lost, .. } = ran;
         let progress = &mut self.progress[index];
