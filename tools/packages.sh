@@ -21,7 +21,7 @@ fail() {
 }
 
 # Everything is built once; both packages take these programs.
-cargo build --locked --profile "$profile" -p raddle-cli --features postgres
+cargo build --locked --profile "$profile" -p raddle-cli
 binary=$target/$profile/raddle
 size=$(stat -c %s "$binary")
 printf 'raddle: %d bytes\n' "$size"
@@ -62,7 +62,7 @@ wheel() {
         maturin=$out/maturin/bin/maturin
     fi
     rm -f "$out"/raddle-*.whl
-    "$maturin" build --profile "$profile" --features postgres --out "$out" --target-dir "$target"
+    "$maturin" build --profile "$profile" --out "$out" --target-dir "$target"
     rm -rf "$clean/venv"
     python3 -m venv "$clean/venv"
     "$clean/venv/bin/pip" install -q --no-index "$out"/raddle-*.whl
