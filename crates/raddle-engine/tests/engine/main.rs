@@ -10,6 +10,7 @@ mod misuse;
 mod mutex;
 mod park;
 mod replay;
+mod running_on;
 mod rwlock;
 mod semaphore_barrier_once;
 mod spin;
