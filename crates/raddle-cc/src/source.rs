@@ -41,7 +41,8 @@ impl<'a> Source<'a> {
     pub fn compile(&self, flags: &[String]) -> Result<PathBuf> {
         let shown = self.path.display();
         // Compilers report this verbosely.
-        std::fs::File::open(self.path).with_context(|| format!("cannot read {shown}\nhelp: check the path"))?;
+        std::fs::File::open(self.path)
+            .with_context(|| format!("cannot read {shown}\nhelp: check the path"))?;
         let failed = || format!("cannot compile {shown}; see the compiler's messages above");
         let compiler = Compiler::find(self.language)?;
         let preprocessed = output(&mut self.call(&compiler, flags, &["-E".into()])?)?;

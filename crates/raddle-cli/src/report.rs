@@ -67,7 +67,10 @@ pub(crate) fn run(args: &ReportArgs, width: usize) -> Result<Outcome> {
     let is_input = real(path).is_some_and(|output| real(Path::new(&args.file)) == Some(output));
     ensure!(!is_input, "{shown}: the report would replace the failure file; give another name");
     std::fs::write(path, text).with_context(|| {
-        format!("cannot write the report to {}\nhelp: name a file in a folder that can be written", path.display())
+        format!(
+            "cannot write the report to {}\nhelp: name a file in a folder that can be written",
+            path.display()
+        )
     })?;
     Ok(Outcome { text: String::new(), status: EXIT_NOTHING_FOUND })
 }

@@ -52,7 +52,8 @@ fn interrupted(run: &TraceFile, found: &Explanation, interruption: Interruption)
     let from = *until.iter().find(is_there).or(until.first())?;
     let (begin, end) = (*others.iter().find(is_there)?, *others.iter().rfind(is_there)?);
     let name = |thread: u32| run.threads.get(thread as usize).map_or("?", |name| name);
-    let [from, to, begin, end] = [from, second, begin, end].map(|step| user_place(run, found, step).unwrap_or("?"));
+    let [from, to, begin, end] =
+        [from, second, begin, end].map(|step| user_place(run, found, step).unwrap_or("?"));
     let (own, other) = (name(thread(&before)), name(other));
     let gap = if from == to { format!("at {from}") } else { format!("between {from} and {to}") };
     let meanwhile = if begin == end { format!("at {begin}") } else { format!("from {begin} to {end}") };
@@ -71,8 +72,7 @@ fn interrupted(run: &TraceFile, found: &Explanation, interruption: Interruption)
 fn conflict(run: &TraceFile, others: &[usize], own: &[usize]) -> Option<(usize, usize)> {
     let operation = |step: usize| &run.steps[step].operation;
     own.iter().find_map(|&own| {
-        let depends =
-            |other: &&usize| dependent(operation(**other), operation(own), Reads::Independent);
+        let depends = |other: &&usize| dependent(operation(**other), operation(own), Reads::Independent);
         Some((*others.iter().find(depends)?, own))
     })
 }

@@ -321,7 +321,10 @@ impl Session<'_> {
         let names = [
             ("the test", format!("{} {}", facts.test.binary, facts.test.test)),
             ("its build", raddle_symbols::build(program)?),
-            ("the settings of runs", serde_json::to_string(&(facts.settings, Points::from(self.args.points)))?),
+            (
+                "the settings of runs",
+                serde_json::to_string(&(facts.settings, Points::from(self.args.points)))?,
+            ),
         ];
         Ok(identity(&Search { budget, ..search.clone() }, part, facts.test.seed, names))
     }

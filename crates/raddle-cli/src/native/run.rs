@@ -239,7 +239,8 @@ pub(crate) fn threads(arg: ThreadsArg) -> Threads {
 /// Returns the path of the file with the expected output, for processes and replays in other folders.
 fn expected(path: &Path) -> Result<String> {
     let shown = path.display();
-    let whole = std::fs::canonicalize(path).with_context(|| format!("cannot find {shown}\nhelp: check the path"))?;
+    let whole =
+        std::fs::canonicalize(path).with_context(|| format!("cannot find {shown}\nhelp: check the path"))?;
     // The runtime reads it later, when an error would look like one of a run.
     std::fs::read(&whole).with_context(|| format!("cannot read the expected output, {shown}"))?;
     Ok(whole.to_str().with_context(|| format!("{shown}: the path is not valid UTF-8"))?.to_owned())

@@ -89,7 +89,11 @@ fn an_allocation_is_shown_where_the_program_makes_it() {
     let output = raddle(&folder, &["run", path.to_str().expect("the path is UTF-8")]);
     let text = String::from_utf8_lossy(&output.stdout);
     assert_eq!(output.status.code(), Some(1), "{text}");
-    for part in [&format!("allocated by main:\n  main at observer.cc:{made}\n"), "lock s.mutex_ ", "write listener.seen "] {
+    for part in [
+        &format!("allocated by main:\n  main at observer.cc:{made}\n"),
+        "lock s.mutex_ ",
+        "write listener.seen ",
+    ] {
         assert!(text.contains(part), "`{part}` is missing in: {text}");
     }
 }

@@ -134,7 +134,11 @@ fn a_missing_library_is_reported() {
     gcc(&["-shared", "-fPIC", "part.c", "-o", "libpart.so"]);
     gcc(&["main.c", "-L.", "-lpart", "-o", "main"]);
     let words = ["run", "--", "./main"];
-    refused(&folder, &words, &["libpart.so", "the dynamic loader cannot start it", "help: install the library"]);
+    refused(
+        &folder,
+        &words,
+        &["libpart.so", "the dynamic loader cannot start it", "help: install the library"],
+    );
     let main = "#include <unistd.h>\n__attribute__((constructor)) void early(void) { _exit(3); }\nint main(void) { return 0; }\n";
     write(folder.join("main.c"), main).expect("the folder can be written to");
     gcc(&["main.c", "-o", "main"]);

@@ -62,8 +62,9 @@ pub fn moved(mut file: TraceFile, directories: &[PathBuf], shown: &str) -> Resul
 
 /// Returns the absolute path of a directory: a replay may run elsewhere.
 pub fn whole(directory: &Path) -> Result<String> {
-    let path = std::fs::canonicalize(directory)
-        .with_context(|| format!("cannot find the directory {}\nhelp: check the path", directory.display()))?;
+    let path = std::fs::canonicalize(directory).with_context(|| {
+        format!("cannot find the directory {}\nhelp: check the path", directory.display())
+    })?;
     let text = path.to_str().with_context(|| format!("{}: the path is not valid UTF-8", path.display()))?;
     Ok(text.to_owned())
 }

@@ -23,7 +23,8 @@ pub fn find(name: &str) -> Result<PathBuf> {
             format!("no program `{name}` in PATH\nhelp: check the name; a program in this folder is written with its path, as ./{name}")
         })?
     };
-    let path = std::fs::canonicalize(&path).with_context(|| format!("cannot find {name}\nhelp: check the path"))?;
+    let path =
+        std::fs::canonicalize(&path).with_context(|| format!("cannot find {name}\nhelp: check the path"))?;
     check_file(&path)?;
     check_content(&path)?;
     Ok(path)

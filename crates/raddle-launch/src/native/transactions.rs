@@ -133,7 +133,10 @@ impl<'a> Divided<'a> {
                     Answer::Refused { message } => {
                         return Err(anyhow!(message).context(self.words[0].clone()));
                     }
-                    Answer::RunResult(_) | Answer::Ready { .. } | Answer::Coverage(_) | Answer::Estimate(_) => {
+                    Answer::RunResult(_)
+                    | Answer::Ready { .. }
+                    | Answer::Coverage(_)
+                    | Answer::Estimate(_) => {
                         bail!("{}: a server has answered another question", self.words[0])
                     }
                 }
