@@ -173,7 +173,13 @@ pub async fn cancelled_read(correct: bool) {
     let (mut message, mut have) = ([0; 4], 0);
     let mut ticks = 0;
     while have < 4 {
-        let tick = tokio::time::sleep(PATIENCE);
+        // The last read is not cancelled; if bytes were dropped, it waits forever.
+        let tick = async move {
+            if ticks == 3 {
+                std::future::pending::<()>().await;
+            }
+            tokio::time::sleep(PATIENCE).await;
+        };
         if correct {
             tokio::select! {
                 count = stream.read(&mut message[have..]) => have += count.unwrap(),
@@ -181,14 +187,10 @@ pub async fn cancelled_read(correct: bool) {
             }
         } else {
             tokio::select! {
-                done = timeout(10 * PATIENCE, stream.read_exact(&mut message)) => {
-                    done.expect("the message comes").unwrap();
-                    have = 4;
-                }
+                done = stream.read_exact(&mut message) => have = done.unwrap(),
                 () = tick => ticks += 1,
             }
         }
-        assert!(ticks < 50, "the message does not come");
     }
     assert_eq!(&message, b"abcd");
 }
