@@ -3,7 +3,7 @@
 use crate::common::{self, EXPOSED, FAILED, each, entry, open, pair, place, search};
 use raddle_model::{Action, Idiom, Standing};
 use raddle_store::{
-    Campaign, CampaignCause, CampaignTurn, Entry, Location, NewFailure, Night, Replay, Sighting, Store,
+    Campaign, CampaignCause, CampaignTurn, Entry, Location, NewFailure, Night, Replay, Sighting,
 };
 use std::path::Path;
 
@@ -319,13 +319,19 @@ fn a_database_of_an_earlier_version_is_upgraded_and_a_later_one_is_rejected() {
     let mut client = postgres::Client::connect(&url, postgres::NoTls).expect("the server runs");
     client.batch_execute(SECOND).expect("tables can be made");
     let path = Path::new(&url);
-    let mut store = Store::open_to_read(path).expect("it is upgraded");
+    let mut store = raddle_store::Store::open_to_read(path).expect("it is upgraded");
     assert_eq!(store.entries().expect("it is read"), [pair(2, FAILED)]);
     store.add(&[pair(2, FAILED)], &search(1)).expect("it is written");
     assert_eq!(store.entries().expect("it is read")[0].standing.failed, 4);
     assert_eq!(store.searches().expect("it is read").len(), 2);
     client.batch_execute("UPDATE raddle_version SET version = 9").expect("it is there");
-    assert!(matches!(Store::open(path), Err(raddle_store::StoreError::Newer { version: 9, .. })));
+    assert!(matches!(
+        raddle_store::Store::open(path),
+        Err(raddle_store::StoreError::Newer { version: 9, .. })
+    ));
     let Some(url) = common::remote("empty") else { return };
-    assert!(matches!(Store::open_to_read(Path::new(&url)), Err(raddle_store::StoreError::NoStore { .. })));
+    assert!(matches!(
+        raddle_store::Store::open_to_read(Path::new(&url)),
+        Err(raddle_store::StoreError::NoStore { .. })
+    ));
 }
