@@ -169,7 +169,7 @@ fn resume(left: Suspended) -> bool {
         before
     });
     // The operation at which it was suspended has not been executed.
-    REPLY.set(Reply::Go);
+    REPLY.with(|answer| answer.set(Reply::Go));
     fiber.go_and_return();
     with(|runtime| {
         (runtime.current, runtime.close.draining) = before;

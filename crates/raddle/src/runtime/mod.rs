@@ -3,6 +3,7 @@
 //! An operation announces itself and asks the engine for the next step, on the stack of its own fiber. If the
 //! same thread continues, nothing is switched. Otherwise the fiber switches to that of the chosen thread.
 
+mod answer;
 mod calls;
 mod close;
 mod halt;
@@ -44,9 +45,10 @@ pub(crate) use watchdog::{VARIABLE as WATCHDOG, start as start_watchdog};
 pub(crate) use workers::Conflict;
 
 use crate::shuttle::scheduler::TaskId;
+use answer::Answer;
 use close::Closing;
 use locals::Locals;
-use raddle_engine::{CutOffAt, Engine, Reply, Resource, Strategy};
+use raddle_engine::{CutOffAt, Engine, Resource, Strategy};
 use raddle_model::{Failure, LocationId, Name, ObjectId, ThreadId};
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -156,7 +158,7 @@ thread_local! {
     /// access would check.
     static RUNTIME: RefCell<Option<ManuallyDrop<Box<Runtime>>>> = const { RefCell::new(None) };
     /// The result of the operation of the thread that continues now.
-    static REPLY: Cell<Reply> = const { Cell::new(Reply::Go) };
+    static REPLY: Answer = const { Answer::new() };
 }
 
 /// The name of the first thread of every run.

@@ -3,7 +3,7 @@
 use super::close::{self, close};
 use super::switch::{Fiber, is_forced_end};
 use super::wind_down::wind_down;
-use super::{Main, REPLY, RUNTIME, Runtime, ValueUses, catch, locals, tracked, with};
+use super::{Answer, Main, REPLY, RUNTIME, Runtime, ValueUses, catch, locals, tracked, with};
 use raddle_engine::{Next, RanOn, Reply};
 use raddle_model::{Kind, LocationId, Operation, ThreadId, Touch};
 use std::mem::ManuallyDrop;
@@ -27,7 +27,7 @@ pub(super) fn wait_for_turn(other: Fiber) -> Reply {
     if panicking {
         with(Runtime::return_panicking);
     }
-    REPLY.get()
+    REPLY.with(Answer::get)
 }
 
 impl Runtime {
@@ -43,7 +43,7 @@ impl Runtime {
             self.announce(argument, touches, location, kind)
         };
         match other {
-            None => Turn::Mine(REPLY.get()),
+            None => Turn::Mine(REPLY.with(Answer::get)),
             Some(other) => Turn::Of(other),
         }
     }
@@ -56,7 +56,7 @@ impl Runtime {
             return Turn::Mine(Reply::Go);
         }
         match self.announce(argument, touches, location, kind) {
-            None => Turn::Mine(REPLY.get()),
+            None => Turn::Mine(REPLY.with(Answer::get)),
             Some(other) => Turn::Of(other),
         }
     }
@@ -82,7 +82,7 @@ impl Runtime {
         match ran_on {
             RanOn::Replied(reply) => {
                 self.pulse.beat();
-                REPLY.set(reply);
+                REPLY.with(|answer| answer.set(reply));
                 None
             }
             RanOn::No => self.announce(argument, touches, location, kind),
@@ -128,7 +128,7 @@ impl Runtime {
         if let Next::Resume { thread, reply } = next
             && thread == me
         {
-            REPLY.set(reply);
+            REPLY.with(|answer| answer.set(reply));
             return None;
         }
         if std::thread::panicking() {
@@ -197,7 +197,7 @@ impl Runtime {
     #[inline(always)] // On the hot path.
     fn turn(&mut self, next: Next) -> Fiber {
         if let Next::Resume { thread, reply } = next {
-            REPLY.set(reply);
+            REPLY.with(|answer| answer.set(reply));
             self.current = thread;
             self.threads[thread.index()].fiber.expect("a resumed thread has not ended")
         } else {
