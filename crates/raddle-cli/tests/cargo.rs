@@ -234,7 +234,7 @@ fn what_goes_wrong_here_is_no_verdict() {
     let lost = command(folder, &words).env("TMPDIR", folder.join("nowhere")).output().expect("it starts");
     let (printed, error) = (text(&lost.stdout), text(&lost.stderr));
     assert_eq!(lost.status.code(), Some(2), "{printed}{error}");
-    assert!(error.contains("error: cannot create") && error.contains("nowhere"), "{error}");
+    assert!(error.contains("error: cannot write") && error.contains("nowhere"), "{error}");
     assert!(
         printed.contains("Stopped [") && !printed.contains("LOST") && !printed.contains("Passed"),
         "{printed}"

@@ -116,12 +116,34 @@ fn a_plan_in_the_budget_is_found() {
     let counter = source("counter");
     for search in ["greedy", "genetic"] {
         let words = ["tx", "plan", "--operations", "increment", "--budget", "20", "--search", search];
-        let limits =
-            ["--population", "4", "--generations", "2", "--rounds", "1", "--timed", "1000", "-o", "p.txt"];
+        let limits = [
+            "--population",
+            "4",
+            "--generations",
+            "2",
+            "--rounds",
+            "1",
+            "--timed",
+            "1000 1 unchecked",
+            "-o",
+            "p.txt",
+        ];
         let (printed, _) = ends(&folder, &[&words[..], &limits, &[&counter]].concat(), 0);
         assert!(printed.contains("The fastest with at most 20 interleavings"), "{printed}");
     }
-    let words = ["tx", "plan", "--operations", "increment", "--budget", "1", "--rounds", "1", &counter];
+    let words = [
+        "tx",
+        "plan",
+        "--operations",
+        "increment",
+        "--budget",
+        "1",
+        "--rounds",
+        "1",
+        "--timed",
+        "1 1 unchecked",
+        &counter,
+    ];
     let (_, errors) = ends(&folder, &words, 2);
     assert!(errors.contains("more than 1 interleavings"), "{errors}");
 }
