@@ -51,7 +51,7 @@ use locals::Locals;
 use raddle_engine::{CutOffAt, Engine, Resource, Strategy};
 use raddle_model::{Failure, LocationId, Name, ObjectId, ThreadId};
 use std::any::Any;
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::sync::Arc;
