@@ -95,6 +95,9 @@ impl Trace {
 
     /// Returns the first event of each transaction. An event outside transactions is one by itself.
     pub fn transactions(&self) -> Vec<usize> {
+        if self.joined.is_empty() {
+            return (0..self.events.len()).collect();
+        }
         let mut joined = self.joined.iter().map(|&event| event as usize).peekable();
         (0..self.events.len()).filter(|&event| joined.next_if_eq(&event).is_none()).collect()
     }

@@ -135,8 +135,14 @@ impl<'a> Races<'a> {
             let may_end_before = |&earlier: &usize| !self.exits_last() || self.was_ready(earlier, later);
             candidates.extend(last.filter(may_end_before).filter(|&earlier| self.may_swap(earlier, later)));
         } else {
-            for (object, writes) in later.objects() {
-                self.candidates_on(object, writes, later, &mut candidates);
+            if later.rest.is_empty() {
+                for (object, writes) in later.operation.objects() {
+                    self.candidates_on(object, writes, later, &mut candidates);
+                }
+            } else {
+                for (object, writes) in later.objects() {
+                    self.candidates_on(object, writes, later, &mut candidates);
+                }
             }
             let ending = self.ending.filter(|&ending| ending < later.index);
             let ending = ending.filter(|&ending| !self.exits_last() || self.was_ready(ending, later));
