@@ -23,7 +23,7 @@ as_user=()
 folder=$("${as_user[@]}" mktemp -d /tmp/raddle-postgres.XXXXXX)
 server() { (cd / && "${as_user[@]}" "$bin/pg_ctl" -s -w -D "$folder/data" -l "$folder/log" "$@"); }
 trap 'server -m immediate stop || true; rm -rf "$folder"' EXIT
-# Nobody else can enter the folder with the socket.
+# No other user can enter the folder with the socket.
 (cd / && "${as_user[@]}" "$bin/initdb" --username=raddle --auth=trust --no-sync --pgdata="$folder/data" >"$folder/initdb" 2>&1) ||
     { cat "$folder/initdb" >&2; exit 1; }
 echo "listen_addresses = ''

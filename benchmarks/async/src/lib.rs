@@ -195,7 +195,7 @@ pub async fn cancelled_read(correct: bool) {
     assert_eq!(&message, b"abcd");
 }
 
-/// A worker that is told to stop leaves what is in its queue.
+/// A worker that has to stop leaves what is in its queue.
 pub async fn shutdown_loses_message(correct: bool) {
     let number = Arc::new(Mutex::new(0));
     let log = number_server(number.clone()).await;
@@ -281,7 +281,7 @@ pub async fn leaked_permit(correct: bool) {
         let _ = timeout(PATIENCE, work).await;
     }
     let last = timeout(10 * PATIENCE, permits.acquire()).await;
-    assert!(permits.available_permits() == 1 || last.is_ok(), "nobody holds the permit");
+    assert!(permits.available_permits() == 1 || last.is_ok(), "no task holds the permit");
 }
 
 /// A pool hands out a connection that the server has closed in the meantime.

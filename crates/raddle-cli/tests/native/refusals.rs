@@ -174,7 +174,10 @@ fn a_failure_is_shown_where_it_cannot_be_written() {
         let output = raddle(&folder, &["run", "--record", path, "--", "./lost_update"]);
         let text = String::from_utf8_lossy(&output.stdout);
         assert_eq!(output.status.code(), Some(1), "{text}");
-        assert!(text.contains("assertion `counter == 2` failed") && text.contains("yield  lost_update.c:6"), "{text}");
+        assert!(
+            text.contains("assertion `counter == 2` failed") && text.contains("yield  lost_update.c:6"),
+            "{text}"
+        );
         let note = format!("\nNote: cannot write the failing run to {path}: {why}");
         assert!(text.contains(&note), "{text}");
         let (_, kept) = text.split_once("; it is in ").expect("it is kept in the current folder");

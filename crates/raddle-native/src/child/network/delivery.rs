@@ -122,7 +122,7 @@ impl Network {
                     _ if self.sockets[receiver].ignores => count,
                     Ok(sent) => sent,
                     Err(EAGAIN) => 0,
-                    // Nobody can read it any more.
+                    // No thread can read it any more.
                     Err(_) => {
                         self.reply_with_reset(wire);
                         count

@@ -12,8 +12,8 @@
 //! ```
 //!
 //! A connection is established by a delivery, too. Until then the buffer of the client's socket is full of bytes
-//! without meaning, so that it is not ready for anything. A socket that is connected to an address which nobody in the run
-//! listens on is replaced by a real one.
+//! without meaning, so that it is not ready for anything. A socket that is connected to an address on which no thread in the run
+//! listens is replaced by a real one.
 
 pub(crate) mod address;
 mod calls;

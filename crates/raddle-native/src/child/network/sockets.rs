@@ -14,7 +14,7 @@ pub(crate) enum State {
     /// The request is in flight.
     Connecting,
     Connected,
-    /// Nobody listened where it wanted to connect.
+    /// No socket listened where it wanted to connect.
     Refused,
     /// The connection was reset.
     Reset,
@@ -49,8 +49,8 @@ pub(crate) struct Socket {
     pub(super) ignores: bool,
     /// True if closing it resets the connection.
     pub(super) resets: bool,
-    /// True if the program has been told the outcome of connecting.
-    told: bool,
+    /// True if the program has seen the outcome of connecting.
+    has_seen: bool,
     /// The size of its buffer before the request filled it.
     buffer: c_int,
 }
@@ -78,7 +78,7 @@ impl Socket {
             was_reached: false,
             ignores: false,
             resets: false,
-            told: false,
+            has_seen: false,
             buffer: 0,
         }
     }
@@ -297,7 +297,7 @@ impl Network {
         }
     }
 
-    /// Tells a client that nobody listens. Its bytes without meaning make the kernel report an error.
+    /// Tells a client that no socket listens. Its bytes without meaning make the kernel report an error.
     pub(super) fn refuse(&mut self, client: usize) {
         self.sockets[client].state = State::Refused;
         calls::close(std::mem::replace(&mut self.sockets[client].hidden, -1));
@@ -417,7 +417,7 @@ impl Network {
 
     /// Returns true for the first time after the outcome of connecting is known.
     pub(crate) fn tell(&mut self, socket: usize) -> bool {
-        !std::mem::replace(&mut self.sockets[socket].told, true)
+        !std::mem::replace(&mut self.sockets[socket].has_seen, true)
     }
 
     /// Returns the files of listeners to which the run has not connected.
