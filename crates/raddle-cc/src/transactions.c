@@ -89,7 +89,7 @@ static int has_rtm;
 #define XMAY_RETRY 2u
 #define XCONFLICT 4u
 
-/* An abort continues after `xbegin` here, with the memory and the registers of before, so it may be left meanwhile. */
+/* An abort continues after `xbegin` here, with its previous memory and registers, so it may be left meanwhile. */
 __attribute__((target("rtm"), noinline)) static int begin_in_hardware(void) {
     for (unsigned attempt = 0; attempt < 8; attempt++) {
         unsigned status = __builtin_ia32_xbegin();

@@ -8,7 +8,7 @@ use raddle_model::{BlockReason, Blocked, Failure, Kind, ObjectId, ThreadId, Verd
 impl Engine {
     /// Returns the verdict on a run in which threads are left and none can continue.
     pub(crate) fn deadlock(&self) -> Verdict {
-        // A connection with nothing in flight waits for nobody.
+        // A connection with nothing in flight waits for no thread.
         let counts =
             |thread: &Thread| thread.status != Status::Done && thread.operation.kind != Kind::Deliver;
         let waiting = self.threads.iter().filter(|(_, thread)| counts(thread));
